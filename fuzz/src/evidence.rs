@@ -1,7 +1,7 @@
 //! Takes evidence from what an agent said, thought and did.
 
 use callstack_core::evidence::{
-    Action, Budget, Call, Edit, Evidence, Happening, Remains, extract_results, span_tokens, take,
+    Action, Budget, Call, Edit, Evidence, Activity, Remains, extract_results, span_tokens, take,
     unseen_outcome,
 };
 use serde_json::{from_str, to_string};
@@ -12,13 +12,13 @@ use crate::is_one_in;
 const RECORD: u8 = 0x1e;
 const FIELD: u8 = 0x1f;
 
-/// Records are happenings, the first byte of each gives its kind; the first record is the project's folder, the
+/// Records are activities, the first byte of each gives its kind; the first record is the project's folder, the
 /// second the text that is known already. The evidence is the same each time, and is read as it was written.
 pub fn evidence(data: &[u8]) {
     let mut records = data.split(|byte| *byte == RECORD);
     let project = text(records.next());
     let told = text(records.next());
-    let span: Vec<Happening> = records.filter_map(happening).collect();
+    let span: Vec<Activity> = records.filter_map(activity).collect();
     let tokens = span_tokens(&span);
     for budget in [Budget::default(), Budget::UNPUSHED] {
         let room = budget.of(tokens);
@@ -33,8 +33,8 @@ pub fn evidence(data: &[u8]) {
     }
     drop(extract_results(&span, 150));
     drop(Remains::of(&span, &project));
-    for happening in &span {
-        if let Happening::Called(call) = happening {
+    for activity in &span {
+        if let Activity::Called(call) = activity {
             drop(unseen_outcome(call, false, &project));
             drop(unseen_outcome(call, true, &project));
         }
@@ -45,14 +45,14 @@ fn text(bytes: Option<&[u8]>) -> String {
     String::from_utf8_lossy(bytes.unwrap_or_default()).into_owned()
 }
 
-fn happening(record: &[u8]) -> Option<Happening> {
+fn activity(record: &[u8]) -> Option<Activity> {
     let (kind, rest) = record.split_first()?;
-    let happening = match kind {
-        b's' => Happening::Said(text(Some(rest))),
-        b't' => Happening::Thought(text(Some(rest))),
-        kind => Happening::Called(call(*kind, rest)),
+    let activity = match kind {
+        b's' => Activity::Said(text(Some(rest))),
+        b't' => Activity::Thought(text(Some(rest))),
+        kind => Activity::Called(call(*kind, rest)),
     };
-    Some(happening)
+    Some(activity)
 }
 
 fn call(kind: u8, rest: &[u8]) -> Call {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use callstack_engine::Engine;
-use callstack_hosts::import::{happenings, import};
+use callstack_hosts::import::{activities, import};
 use callstack_recordings::{Recording, is_recording, read};
 use tempfile::TempDir;
 
@@ -48,7 +48,7 @@ fn imported(recordings: &[Recording]) {
         *open = None;
         let folder = tempfile::tempdir().expect("a folder for the store");
         let engine = engine(folder.path());
-        engine.read_messages_with(happenings);
+        engine.read_messages_with(activities);
         *open = Some(Open { engine, _folder: folder, imports: 0 });
     }
     let Some(Open { engine, imports, .. }) = open.as_mut() else { return };
@@ -56,7 +56,7 @@ fn imported(recordings: &[Recording]) {
     if import(engine, recordings, &mut |_, _| {}).is_ok() {
         for recording in recordings {
             for message in engine.messages(&recording.session).expect("messages are read") {
-                drop(happenings(&message.json, Path::new("/project")));
+                drop(activities(&message.json, Path::new("/project")));
             }
         }
     }

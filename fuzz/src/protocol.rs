@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use callstack_hosts::opencode::{happenings, read_requests};
+use callstack_hosts::opencode::{activities, read_requests};
 
 use crate::is_one_in;
 use crate::session::answered;
@@ -13,8 +13,8 @@ pub fn protocol(data: &[u8]) {
     let project = Path::new("/project");
     let requests = read_requests(data, project).expect("nothing is read from a pipe");
     for message in requests.iter().flatten().flatten() {
-        let told = happenings(&message.json, project);
-        assert_eq!(told, happenings(&message.json, project));
+        let told = activities(&message.json, project);
+        assert_eq!(told, activities(&message.json, project));
     }
     if is_one_in(500, data) {
         answered(data);

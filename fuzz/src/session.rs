@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use callstack_engine::{Engine, EngineError, Settings};
-use callstack_hosts::opencode::{happenings, serve};
+use callstack_hosts::opencode::{activities, serve};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -59,7 +59,7 @@ pub(crate) fn engine(folder: &Path) -> Engine {
     let world = Box::<Counted>::default();
     let engine = Engine::open_unchecked(folder, Settings::default(), world);
     let engine = engine.expect("a new store is opened");
-    engine.read_messages_with(happenings);
+    engine.read_messages_with(activities);
     engine
 }
 

@@ -51,7 +51,7 @@ fn read(store: &Store) {
                 view.children(Some(frame.num)),
             ));
             drop((view.frame_spans(frame.num), view.evidence(frame.num)));
-            drop((view.stretches(frame.num), view.file_state(frame.num, FileMoment::Ended)));
+            drop((view.ranges(frame.num), view.file_state(frame.num, FileMoment::Ended)));
         }
         for session in view.sessions(100).unwrap_or_default() {
             drop((view.messages(&session.id), view.session_spans(&session.id)));

@@ -32,18 +32,18 @@ const NEW: f64 = 1.25;
 const WAITS: usize = 20;
 
 /// A way to send a session.
-struct Way {
+struct Variant {
     name: &'static str,
     /// The level of autonomy; none without callstack.
     level: Option<&'static str>,
     habit: Habit,
 }
 
-const WAYS: [Way; 4] = [
-    Way { name: "without callstack", level: None, habit: Habit::Nothing },
-    Way { name: "`auto`", level: Some("auto"), habit: Habit::Nothing },
-    Way { name: "pushes at its tasks", level: Some("suggest"), habit: Habit::Tasks },
-    Way {
+const WAYS: [Variant; 4] = [
+    Variant { name: "without callstack", level: None, habit: Habit::Nothing },
+    Variant { name: "`auto`", level: Some("auto"), habit: Habit::Nothing },
+    Variant { name: "pushes at its tasks", level: Some("suggest"), habit: Habit::Tasks },
+    Variant {
         name: "and pops of named stretches",
         level: Some("suggest"),
         habit: Habit::TasksAndStretches,
@@ -158,7 +158,7 @@ fn configure(opencode: &OpenCode, sealed: &Sealed, model: &ScriptedModel) {
 fn play(
     opencode: &OpenCode,
     own: &BTreeMap<String, Value>,
-    way: &Way,
+    way: &Variant,
     session: impl Fn(&str) -> Session,
 ) -> Vec<RecordedRequest> {
     let sealed = Sealed::new().unwrap();
@@ -209,7 +209,7 @@ fn say(server: &Server, session: &str, turn: &Turn) {
 }
 
 /// Writes the requests as they were sent, a file each, for a look at what is in them.
-fn dump_to(folder: &Path, way: &Way, sent: &[RecordedRequest]) {
+fn dump_to(folder: &Path, way: &Variant, sent: &[RecordedRequest]) {
     let name: String = way.name.chars().filter(char::is_ascii_alphabetic).collect();
     let folder = folder.join(name);
     fs::create_dir_all(&folder).unwrap();

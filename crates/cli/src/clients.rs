@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use callstack_engine::{EngineError, Kind};
 
-use crate::error::Failure;
+use crate::error::CommandError;
 use crate::plugin::{self, Outcome};
 use crate::user::home;
 
@@ -59,7 +59,7 @@ impl Client {
     }
 
     /// Writes our entry, which starts `command`; everything else in the file stays as it is.
-    pub(crate) fn install(self, file: &Path, command: &str) -> Result<Outcome, Failure> {
+    pub(crate) fn install(self, file: &Path, command: &str) -> Result<Outcome, CommandError> {
         self.edit(file, |text| match self {
             Self::ClaudeCode => claude_code::with_entry(text, command),
             Self::Codex => codex::with_entry(text, command),
@@ -67,7 +67,7 @@ impl Client {
     }
 
     /// Removes our entry, and the file if nothing else is in it.
-    pub(crate) fn remove(self, file: &Path) -> Result<Outcome, Failure> {
+    pub(crate) fn remove(self, file: &Path) -> Result<Outcome, CommandError> {
         self.edit(file, |text| match self {
             Self::ClaudeCode => claude_code::without_entry(text),
             Self::Codex => codex::without_entry(text),
@@ -78,7 +78,7 @@ impl Client {
         self,
         file: &Path,
         edit: impl FnOnce(&str) -> Result<Edited, String>,
-    ) -> Result<Outcome, Failure> {
+    ) -> Result<Outcome, CommandError> {
         // A user's file may be a link into a folder of such files.
         let file = file.canonicalize().unwrap_or_else(|_| file.to_path_buf());
         let before = plugin::read(&file)?;
@@ -96,11 +96,11 @@ impl Client {
                 let folder = file.parent().unwrap_or(&file);
                 fs::create_dir_all(folder)
                     .and_then(|()| plugin::write(folder, &file, &text))
-                    .map_err(|error| Failure::of_file("write", &file, &error))?;
+                    .map_err(|error| CommandError::of_file("write", &file, &error))?;
             }
             (_, None) => {
                 fs::remove_file(&file)
-                    .map_err(|error| Failure::of_file("remove", &file, &error))?;
+                    .map_err(|error| CommandError::of_file("remove", &file, &error))?;
             }
         }
         Ok(edited.outcome)

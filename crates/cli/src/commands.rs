@@ -43,7 +43,7 @@ use callstack_engine::tree::sign;
 use clap::Subcommand;
 
 use crate::args::Args;
-use crate::error::Failure;
+use crate::error::CommandError;
 use crate::invocation::Invocation;
 use crate::output::Output;
 use crate::page::{DIM, PLAIN, style};
@@ -91,7 +91,7 @@ pub(crate) enum Command {
 }
 
 /// Carries out a command.
-pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
+pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), CommandError> {
     let invocation = || Invocation::of(&args.global);
     match &args.command {
         Command::Demo(args) => crate::demo::run(args, output),
@@ -135,7 +135,7 @@ pub(crate) fn run(args: &Args, output: &mut Output) -> Result<(), Failure> {
 }
 
 /// Prints that work in a frame began.
-fn began(output: &mut Output, answer: &Answer, session: &str) -> Result<(), Failure> {
+fn began(output: &mut Output, answer: &Answer, session: &str) -> Result<(), CommandError> {
     output.either(&answer.data, |page| {
         if let Some(Ok(status)) = answer.data["status"].as_str().map(str::parse) {
             page.put(style(status), sign(status)).put(PLAIN, " ");
@@ -145,7 +145,7 @@ fn began(output: &mut Output, answer: &Answer, session: &str) -> Result<(), Fail
 }
 
 /// Prints that something was recorded in a frame.
-fn noted(output: &mut Output, answer: &Answer, what: &str) -> Result<(), Failure> {
+fn noted(output: &mut Output, answer: &Answer, what: &str) -> Result<(), CommandError> {
     output.either(&answer.data, |page| {
         let frame = answer.data["frame"].as_str().unwrap_or_default();
         page.put(PLAIN, &format!("{what} {frame}")).end();

@@ -10,15 +10,15 @@ use clap::Command;
 use clap_complete::engine::{ArgValueCandidates, ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::Shells;
 
-use crate::error::Failure;
+use crate::error::CommandError;
 use crate::output::Output;
-use crate::project::{Place, open};
+use crate::project::{StartFolder, open};
 
 /// The environment variable with the shell for which a command line is to be completed instead of carried out.
 pub(crate) const VARIABLE: &str = "CALLSTACK_COMPLETE";
 
 /// Prints the completions at the cursor, if a shell asks for them. Returns whether it did.
-pub(crate) fn answer(arguments: &[OsString], output: &mut Output) -> Result<bool, Failure> {
+pub(crate) fn answer(arguments: &[OsString], output: &mut Output) -> Result<bool, CommandError> {
     let Some(shell) = std::env::var(VARIABLE).ok() else { return Ok(false) };
     let shells = Shells::builtins();
     let Some(shell) = shells.completer(&shell) else { return Ok(false) };
@@ -66,10 +66,10 @@ fn engine() -> Option<Engine> {
 }
 
 /// Returns the place in which the command that is being written would work.
-fn place() -> Option<Place> {
+fn place() -> Option<StartFolder> {
     let arguments: Vec<_> = std::env::args_os().collect();
     let named = line(&arguments).windows(2).find(|pair| pair[0] == "-C");
-    Place::of(named.map(|pair| PathBuf::from(&pair[1])).as_deref()).ok()
+    StartFolder::of(named.map(|pair| PathBuf::from(&pair[1])).as_deref()).ok()
 }
 
 fn frames() -> Vec<CompletionCandidate> {

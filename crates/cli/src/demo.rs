@@ -24,7 +24,7 @@ use self::agent::{Agent, at, failure};
 use crate::binary;
 use crate::commands::demo::DemoArgs;
 use crate::commands::init;
-use crate::error::Failure;
+use crate::error::CommandError;
 use crate::output::Output;
 use crate::page::{BOLD, DIM, HINT, PLAIN, Page, style};
 use crate::tree_view::Drawing;
@@ -34,7 +34,7 @@ use crate::user::{TRUST, registry, registry_in};
 const LOOK: Duration = Duration::from_millis(200);
 
 /// Runs the demo and shows its outcome.
-pub(crate) fn run(args: &DemoArgs, output: &mut Output) -> Result<(), Failure> {
+pub(crate) fn run(args: &DemoArgs, output: &mut Output) -> Result<(), CommandError> {
     let agent = agent::find(output)?;
     let mut folder = tempfile::Builder::new()
         .prefix("callstack-demo-")
@@ -61,7 +61,7 @@ fn play(
     project: &Path,
     registry: &Registry,
     output: &mut Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     init::install(registry, project)?;
     let engine =
         Engine::open(registry.admit(project)?, Settings::default(), Box::new(SystemWorld))?;
@@ -85,7 +85,7 @@ fn show(
     engine: &Engine,
     project: &Path,
     output: &mut Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let Some((session, _)) = engine.latest_session()? else {
         return Err(failure(
             "OpenCode ran, but its plugin showed no session".to_owned(),
@@ -140,7 +140,7 @@ impl<'a> Watch<'a> {
     }
 
     /// Prints the changes since the last look.
-    fn look(&mut self, output: &mut Output) -> Result<(), Failure> {
+    fn look(&mut self, output: &mut Output) -> Result<(), CommandError> {
         if output.json() {
             return Ok(());
         }
@@ -172,7 +172,7 @@ fn scripted(
     project: &Path,
     watch: &mut Watch<'_>,
     output: &mut Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let model = ScriptedModel::start(script::script()).map_err(|error| {
         failure(format!("the scripted model did not start: {error}"), "Try again.")
     })?;
@@ -256,7 +256,7 @@ fn finish(
     prompt: &str,
     watch: &mut Watch<'_>,
     output: &mut Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let program = PathBuf::from(command.get_program());
     let failed = |error| at(&program, &error);
     // As an argument, a prompt of several words reaches the model in quotation marks.

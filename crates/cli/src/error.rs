@@ -10,7 +10,7 @@ use callstack_store::StoreError;
 
 /// The reason why a command failed.
 #[derive(Debug)]
-pub(crate) enum Failure {
+pub(crate) enum CommandError {
     /// An error to be reported to the person or program that asked.
     Told(EngineError),
     /// An error that the command's own output has reported already.
@@ -19,25 +19,25 @@ pub(crate) enum Failure {
     BrokenPipe,
 }
 
-impl From<EngineError> for Failure {
+impl From<EngineError> for CommandError {
     fn from(error: EngineError) -> Self {
         Self::Told(error)
     }
 }
 
-impl From<StoreError> for Failure {
+impl From<StoreError> for CommandError {
     fn from(error: StoreError) -> Self {
         Self::Told(error.into())
     }
 }
 
-impl From<RecordingError> for Failure {
+impl From<RecordingError> for CommandError {
     fn from(error: RecordingError) -> Self {
         Self::Told(unreadable(&error))
     }
 }
 
-impl Failure {
+impl CommandError {
     /// Returns the failure for a failed write to standard output.
     pub(crate) fn of_output(error: &io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {

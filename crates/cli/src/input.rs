@@ -4,10 +4,10 @@ use std::io::Read as _;
 
 use callstack_engine::EngineError;
 
-use crate::error::Failure;
+use crate::error::CommandError;
 
 /// Returns the text of an argument; `-` means that of standard input.
-pub(crate) fn text(argument: &str) -> Result<String, Failure> {
+pub(crate) fn text(argument: &str) -> Result<String, CommandError> {
     if argument != "-" {
         return Ok(argument.to_owned());
     }

@@ -7,9 +7,9 @@ use callstack_store::FOLDER;
 use serde_json::Value;
 
 use crate::args::{Global, NewStore};
-use crate::error::Failure;
+use crate::error::CommandError;
 use crate::output::Output;
-use crate::project::{Place, open};
+use crate::project::{StartFolder, open};
 
 /// The host's name for frames that are begun from a terminal, and the session they belong to where no
 /// agent has worked yet.
@@ -18,13 +18,13 @@ const HOST: &str = TERMINAL;
 /// A command about to be carried out.
 #[derive(Debug)]
 pub(crate) struct Invocation<'a> {
-    pub(crate) place: Place,
+    pub(crate) place: StartFolder,
     pub(crate) session: Option<&'a str>,
 }
 
 impl<'a> Invocation<'a> {
-    pub(crate) fn of(global: &'a Global) -> Result<Self, Failure> {
-        let place = Place::of(global.directory.as_deref())?;
+    pub(crate) fn of(global: &'a Global) -> Result<Self, CommandError> {
+        let place = StartFolder::of(global.directory.as_deref())?;
         Ok(Self { place, session: global.session.as_deref() })
     }
 
@@ -34,7 +34,7 @@ impl<'a> Invocation<'a> {
     }
 
     /// Returns the engine of a project that has a store.
-    pub(crate) fn engine(&self) -> Result<Engine, Failure> {
+    pub(crate) fn engine(&self) -> Result<Engine, CommandError> {
         Ok(open(&self.place.existing()?)?)
     }
 
@@ -43,7 +43,7 @@ impl<'a> Invocation<'a> {
         &self,
         new: NewStore,
         output: &mut Output,
-    ) -> Result<Engine, Failure> {
+    ) -> Result<Engine, CommandError> {
         if !new.here || self.place.found().is_some() {
             return self.engine();
         }
@@ -55,7 +55,7 @@ impl<'a> Invocation<'a> {
 
     /// Returns the caller of operations. Its session is the one that was named, else the one that worked last, so that
     /// commands act on the tree that the agent sees.
-    pub(crate) fn caller(&self, engine: &Engine) -> Result<Caller, Failure> {
+    pub(crate) fn caller(&self, engine: &Engine) -> Result<Caller, CommandError> {
         Ok(Self::caller_of(self.session, engine)?)
     }
 
@@ -84,7 +84,7 @@ impl<'a> Invocation<'a> {
         engine: &Engine,
         operation: &str,
         arguments: Value,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<Answer, CommandError> {
         self.run_revealing(false, engine, operation, arguments)
     }
 
@@ -95,7 +95,7 @@ impl<'a> Invocation<'a> {
         engine: &Engine,
         operation: &str,
         arguments: Value,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<Answer, CommandError> {
         let caller = Caller { reveal, ..self.caller(engine)? };
         let operation = operations::find(operation).ok_or_else(|| EngineError {
             kind: Kind::Internal,

@@ -18,8 +18,8 @@ use callstack_engine::EngineError;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::error::Failure;
-use crate::project::Place;
+use crate::error::CommandError;
+use crate::project::StartFolder;
 use crate::wording::for_a_terminal;
 use project::Project;
 
@@ -78,7 +78,7 @@ enum Told {
 
 /// Serves the plugin until its input ends.
 pub(crate) fn serve(
-    place: &Place,
+    place: &StartFolder,
     input: impl BufRead + Send + 'static,
     output: impl Write,
 ) -> io::Result<()> {
@@ -188,14 +188,14 @@ impl<W: Write> Server<'_, W> {
     fn beside(
         &mut self,
         id: Option<u64>,
-        work: impl FnOnce(&project::Open) -> Result<Value, Failure> + Send + 'static,
+        work: impl FnOnce(&project::Open) -> Result<Value, CommandError> + Send + 'static,
     ) {
         let sender = self.sender.clone();
         let open = self.project.open();
         thread::spawn(move || {
-            let answer = match open.map_err(Failure::from).and_then(|open| work(&open)) {
+            let answer = match open.map_err(CommandError::from).and_then(|open| work(&open)) {
                 Ok(result) => json!({"id": id, "result": result}),
-                Err(Failure::Told(error)) => refusal(id, &error),
+                Err(CommandError::Told(error)) => refusal(id, &error),
                 Err(_) => json!({"id": id, "error": {"message": "the output can't be written"}}),
             };
             drop(sender.send(Told::Answer(answer)));

@@ -10,7 +10,7 @@ use callstack_core::control::escape_json;
 use callstack_engine::EngineError;
 use serde_json::{Value, json};
 
-use crate::error::Failure;
+use crate::error::CommandError;
 use crate::examples::meant;
 use crate::page::{BAD, DIM, HINT, PLAIN, Page};
 use crate::pager::Pager;
@@ -61,8 +61,8 @@ impl Output {
     /// was.
     pub(crate) fn on_a_screen_of_its_own(
         &mut self,
-        work: impl FnOnce(&mut Self) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
+        work: impl FnOnce(&mut Self) -> Result<(), CommandError>,
+    ) -> Result<(), CommandError> {
         self.generated("\u{1b}[?1049h\u{1b}[?25l")?;
         let outcome = work(self);
         outcome.and(self.generated("\u{1b}[?25h\u{1b}[?1049l"))
@@ -70,7 +70,7 @@ impl Output {
 
     /// Prints a page that replaces the screen's content; the end of one that is longer than the screen. Terminals that
     /// know synchronized updates show it at once.
-    pub(crate) fn redraw(&mut self, page: &Page) -> Result<(), Failure> {
+    pub(crate) fn redraw(&mut self, page: &Page) -> Result<(), CommandError> {
         let height = terminal_size::terminal_size_of(&self.stdout).map(|(_, rows)| rows.0);
         let lines: Vec<_> = page.as_str().lines().collect();
         let room = height.map_or(usize::MAX, |rows| usize::from(rows).saturating_sub(1).max(2));
@@ -91,33 +91,33 @@ impl Output {
     }
 
     /// Prints a page for people.
-    pub(crate) fn page(&mut self, page: &Page) -> Result<(), Failure> {
+    pub(crate) fn page(&mut self, page: &Page) -> Result<(), CommandError> {
         if let Some(pager) = &mut self.pager {
-            return pager.write(page.as_str()).map_err(|error| Failure::of_output(&error));
+            return pager.write(page.as_str()).map_err(|error| CommandError::of_output(&error));
         }
-        emit(self.stdout.lock(), page.as_str()).map_err(|error| Failure::of_output(&error))
+        emit(self.stdout.lock(), page.as_str()).map_err(|error| CommandError::of_output(&error))
     }
 
     /// Prints JSON for programs.
-    pub(crate) fn value(&mut self, value: &Value) -> Result<(), Failure> {
+    pub(crate) fn value(&mut self, value: &Value) -> Result<(), CommandError> {
         self.generated(&pretty(value))
     }
 
     /// Prints text that this program makes for other programs, such as completions.
-    pub(crate) fn generated(&mut self, text: &str) -> Result<(), Failure> {
+    pub(crate) fn generated(&mut self, text: &str) -> Result<(), CommandError> {
         let mut out = self.stdout.lock();
         let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-        written.map_err(|error| Failure::of_output(&error))
+        written.map_err(|error| CommandError::of_output(&error))
     }
 
     /// Prints what `put` writes for other programs, bit by bit.
     pub(crate) fn stream<T>(
         &mut self,
-        put: impl FnOnce(&mut dyn io::Write) -> Result<T, Failure>,
-    ) -> Result<T, Failure> {
+        put: impl FnOnce(&mut dyn io::Write) -> Result<T, CommandError>,
+    ) -> Result<T, CommandError> {
         let mut out = io::BufWriter::new(self.stdout.lock());
         let put = put(&mut out)?;
-        out.flush().map_err(|error| Failure::of_output(&error))?;
+        out.flush().map_err(|error| CommandError::of_output(&error))?;
         Ok(put)
     }
 
@@ -125,8 +125,8 @@ impl Output {
     pub(crate) fn paged(
         &mut self,
         wanted: bool,
-        show: impl FnOnce(&mut Self) -> Result<(), Failure>,
-    ) -> Result<(), Failure> {
+        show: impl FnOnce(&mut Self) -> Result<(), CommandError>,
+    ) -> Result<(), CommandError> {
         self.pager = if wanted && self.stdout.is_terminal() { Pager::start() } else { None };
         let outcome = show(self);
         if let Some(pager) = self.pager.take() {
@@ -136,7 +136,7 @@ impl Output {
     }
 
     /// Prints stored JSON, byte for byte; on a terminal with the characters escaped that control it, as JSON allows.
-    pub(crate) fn stored(&mut self, json: &str) -> Result<(), Failure> {
+    pub(crate) fn stored(&mut self, json: &str) -> Result<(), CommandError> {
         if self.stdout.is_terminal() {
             let mut page = Page::default();
             page.block("", &escape_json(json));
@@ -158,16 +158,16 @@ impl Output {
     }
 
     /// Asks the person at the terminal and returns the answer; `None` if nobody can be asked.
-    pub(crate) fn ask(&mut self, question: &str) -> Result<Option<String>, Failure> {
+    pub(crate) fn ask(&mut self, question: &str) -> Result<Option<String>, CommandError> {
         let stdin = io::stdin();
         if !stdin.is_terminal() || !self.stderr.is_terminal() {
             return Ok(None);
         }
         let mut page = Page::default();
         page.put(PLAIN, question).put(PLAIN, " ");
-        emit(self.stderr.lock(), page.as_str()).map_err(|error| Failure::of_output(&error))?;
+        emit(self.stderr.lock(), page.as_str()).map_err(|error| CommandError::of_output(&error))?;
         let mut answer = String::new();
-        stdin.read_line(&mut answer).map_err(|error| Failure::of_output(&error))?;
+        stdin.read_line(&mut answer).map_err(|error| CommandError::of_output(&error))?;
         Ok(Some(answer))
     }
 
@@ -176,7 +176,7 @@ impl Output {
         &mut self,
         question: &str,
         unasked: EngineError,
-    ) -> Result<bool, Failure> {
+    ) -> Result<bool, CommandError> {
         let Some(answer) = self.ask(&format!("{question} [y/N]"))? else {
             return Err(unasked.into());
         };
@@ -188,7 +188,7 @@ impl Output {
         &mut self,
         value: &Value,
         page: impl FnOnce(&mut Page),
-    ) -> Result<(), Failure> {
+    ) -> Result<(), CommandError> {
         if self.json {
             return self.value(value);
         }
@@ -205,8 +205,8 @@ impl Output {
     }
 
     /// Prints a failure on standard error and returns its exit code.
-    pub(crate) fn failure(&mut self, failure: &Failure) -> ExitCode {
-        if let Failure::Told(error) = failure {
+    pub(crate) fn failure(&mut self, failure: &CommandError) -> ExitCode {
+        if let CommandError::Told(error) = failure {
             self.told(error);
         }
         failure.exit_code()
@@ -217,7 +217,7 @@ impl Output {
         &mut self,
         error: &clap::Error,
         arguments: &[OsString],
-    ) -> Result<(), Failure> {
+    ) -> Result<(), CommandError> {
         let hostile = arguments.iter().any(|it| it.to_string_lossy().chars().any(char::is_control));
         let text = if hostile {
             let mut page = Page::default();
@@ -227,7 +227,8 @@ impl Output {
             error.render().ansi().to_string()
         };
         if !error.use_stderr() {
-            return emit(self.stdout.lock(), &text).map_err(|error| Failure::of_output(&error));
+            return emit(self.stdout.lock(), &text)
+                .map_err(|error| CommandError::of_output(&error));
         }
         if self.json {
             let text = error.render().to_string();
@@ -240,7 +241,7 @@ impl Output {
             return Err(EngineError::invalid(message, hint).into());
         }
         self.aside(&text);
-        Err(Failure::Reported(callstack_engine::Kind::Invalid))
+        Err(CommandError::Reported(callstack_engine::Kind::Invalid))
     }
 
     /// Writes to standard error. If that fails, there is no other place to report it.

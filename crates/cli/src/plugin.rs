@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use callstack_engine::{EngineError, Kind, Profile, operations, plain, unfinished};
 use serde_json::{Value, json};
 
-use crate::error::Failure;
+use crate::error::CommandError;
 use crate::slash_files;
 
 /// The plugin as it is in the source tree, with a marked line to be filled in.
@@ -58,7 +58,7 @@ pub(crate) fn path(project: &Path) -> PathBuf {
 }
 
 /// Returns the project's plugin, if it has one of ours.
-pub(crate) fn installed(project: &Path) -> Result<Option<Installed>, Failure> {
+pub(crate) fn installed(project: &Path) -> Result<Option<Installed>, CommandError> {
     let Some(text) = read(&path(project))? else { return Ok(None) };
     if !is_ours(&text) {
         return Ok(None);
@@ -67,13 +67,14 @@ pub(crate) fn installed(project: &Path) -> Result<Option<Installed>, Failure> {
 }
 
 /// Refuses to write the plugin where a link leads out of the project.
-pub(crate) fn refuse_outside(project: &Path) -> Result<(), Failure> {
+pub(crate) fn refuse_outside(project: &Path) -> Result<(), CommandError> {
     refuse_links_out(project, &FOLDERS)
 }
 
 /// Refuses to write at places from which a link leads out of a project: the files there belong to something else.
-pub(crate) fn refuse_links_out(project: &Path, places: &[&str]) -> Result<(), Failure> {
-    let root = project.canonicalize().map_err(|error| Failure::of_file("read", project, &error))?;
+pub(crate) fn refuse_links_out(project: &Path, places: &[&str]) -> Result<(), CommandError> {
+    let root =
+        project.canonicalize().map_err(|error| CommandError::of_file("read", project, &error))?;
     for name in places {
         let folder = project.join(name);
         let leads = match folder.canonicalize() {
@@ -100,7 +101,7 @@ pub(crate) fn refuse_links_out(project: &Path, places: &[&str]) -> Result<(), Fa
 }
 
 /// Installs the plugin in a project. A file that is not ours is never touched.
-pub(crate) fn install(project: &Path) -> Result<Outcome, Failure> {
+pub(crate) fn install(project: &Path) -> Result<Outcome, CommandError> {
     let file = path(project);
     let before = read(&file)?;
     let before_made = match &before {
@@ -115,25 +116,25 @@ pub(crate) fn install(project: &Path) -> Result<Outcome, Failure> {
         return Ok(Outcome::Unchanged);
     }
     let folder = project.join(FOLDERS[1]);
-    make(project, &folder).map_err(|error| Failure::of_file("make", &folder, &error))?;
-    write(&folder, &file, &text).map_err(|error| Failure::of_file("write", &file, &error))?;
+    make(project, &folder).map_err(|error| CommandError::of_file("make", &folder, &error))?;
+    write(&folder, &file, &text).map_err(|error| CommandError::of_file("write", &file, &error))?;
     Ok(if before.is_some() { Outcome::Updated } else { Outcome::Installed })
 }
 
 /// Removes what [`install`] wrote: the file if it is ours, and the folders that were made for it if nothing else is in
 /// them by now.
-pub(crate) fn remove(project: &Path) -> Result<Outcome, Failure> {
+pub(crate) fn remove(project: &Path) -> Result<Outcome, CommandError> {
     let file = path(project);
     let Some(text) = read(&file)? else { return Ok(Outcome::Absent) };
     if !is_ours(&text) {
         return Err(foreign(&file).into());
     }
-    fs::remove_file(&file).map_err(|error| Failure::of_file("remove", &file, &error))?;
+    fs::remove_file(&file).map_err(|error| CommandError::of_file("remove", &file, &error))?;
     for name in made_for(&text).into_iter().rev() {
         let folder = project.join(name);
         match fs::remove_dir(&folder) {
             Err(error) if error.kind() != io::ErrorKind::DirectoryNotEmpty => {
-                return Err(Failure::of_file("remove", &folder, &error));
+                return Err(CommandError::of_file("remove", &folder, &error));
             }
             _ => {}
         }
@@ -185,11 +186,11 @@ fn foreign(file: &Path) -> EngineError {
     }
 }
 
-pub(crate) fn read(file: &Path) -> Result<Option<String>, Failure> {
+pub(crate) fn read(file: &Path) -> Result<Option<String>, CommandError> {
     match plain::read(file) {
         Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(Failure::of_file("read", file, &error)),
+        Err(error) => Err(CommandError::of_file("read", file, &error)),
     }
 }
 

@@ -10,24 +10,24 @@ use callstack_summarizer::HttpSummarizer;
 use callstack_work_tree::GitWorkTree;
 
 use crate::args::NewStore;
-use crate::error::Failure;
+use crate::error::CommandError;
 use crate::opencode_config;
 use crate::user::{configuration, mark, registry};
 
 /// The folder in which a command was started, and the home folder, which is never a project.
 #[derive(Debug)]
-pub(crate) struct Place {
+pub(crate) struct StartFolder {
     start: PathBuf,
     home: Option<PathBuf>,
 }
 
-impl Place {
+impl StartFolder {
     /// Returns the place that `-C` names, else the working directory.
-    pub(crate) fn of(directory: Option<&Path>) -> Result<Self, Failure> {
+    pub(crate) fn of(directory: Option<&Path>) -> Result<Self, CommandError> {
         let start = match directory {
             Some(directory) => directory.to_path_buf(),
             None => std::env::current_dir()
-                .map_err(|error| Failure::of_file("enter", Path::new("."), &error))?,
+                .map_err(|error| CommandError::of_file("enter", Path::new("."), &error))?,
         };
         let start = folder(&start)?;
         let home = std::env::home_dir().filter(|home| !home.as_os_str().is_empty());
@@ -41,7 +41,7 @@ impl Place {
     }
 
     /// Returns a folder that is named relative to the start.
-    pub(crate) fn folder(&self, named: &Path) -> Result<PathBuf, Failure> {
+    pub(crate) fn folder(&self, named: &Path) -> Result<PathBuf, CommandError> {
         folder(&self.start.join(named))
     }
 
@@ -133,7 +133,7 @@ pub(crate) fn open_with(registry: &Registry, project: &Path) -> Result<Engine, E
     let trusted = registry.admit(project)?;
     let states = trusted.states().map(Path::to_path_buf);
     let engine = Engine::open(trusted, settings_now, Box::new(SystemWorld))?;
-    engine.read_messages_with(callstack_hosts::import::happenings);
+    engine.read_messages_with(callstack_hosts::import::activities);
     engine.decode_messages_with(callstack_hosts::import::decode_stored);
     if let Some(states) = states {
         engine.record_files_with(Box::new(GitWorkTree::new(project, &states)));
@@ -176,7 +176,7 @@ pub(crate) fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-fn folder(path: &Path) -> Result<PathBuf, Failure> {
+fn folder(path: &Path) -> Result<PathBuf, CommandError> {
     let missing = |why: &dyn std::fmt::Display| {
         let message = format!("{} is no folder that can be used: {why}", path.display());
         EngineError::invalid(message, "Name a folder that is there.")

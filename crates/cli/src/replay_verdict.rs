@@ -1,14 +1,16 @@
 //! The outcome of a replay in a few lines.
 
-use callstack_replay::{Report, Way, WayReport, rounded, short};
+use callstack_replay::{Report, Strategy, StrategyReport, rounded, short};
 
 use crate::page::{BOLD, DIM, PLAIN, Page};
 use crate::wording::{change, counted};
 
 /// Draws the savings and losses of frames, and those of the other ways of working. Fits 80 columns.
 pub(crate) fn draw(page: &mut Page, report: &Report) {
-    let find = |way: Way| report.sum.iter().find(|it| it.way == way);
-    let (Some(linear), Some(frames)) = (find(Way::Linear), find(Way::Frames)) else { return };
+    let find = |way: Strategy| report.sum.iter().find(|it| it.way == way);
+    let (Some(linear), Some(frames)) = (find(Strategy::Linear), find(Strategy::Frames)) else {
+        return;
+    };
     let calls = report.sessions.iter().map(|it| it.calls).sum();
     let count: usize = report.sessions.iter().map(|it| it.frames).sum();
     let about = format!(
@@ -25,7 +27,7 @@ pub(crate) fn draw(page: &mut Page, report: &Report) {
     };
     row("Largest request", linear.whole.largest, frames.whole.largest, "");
     row("Tokens sent", linear.whole.input, frames.whole.input, "");
-    let bill = |of: &WayReport| rounded(of.whole.billed);
+    let bill = |of: &StrategyReport| rounded(of.whole.billed);
     row("Bill", bill(linear), bill(frames), "  tokens from a cache count 0.1");
     let with_reads = rounded(frames.whole.billed_with_reads);
     let again = format!("  with {}", counted(frames.reads, "more read"));
@@ -37,7 +39,7 @@ pub(crate) fn draw(page: &mut Page, report: &Report) {
     }
     page.end().put(BOLD, "Other ways").put(DIM, "  as shares of what was sent as recorded").end();
     page.put(DIM, "              largest    sent    bill  with reads  text at hand").end();
-    for of in report.sum.iter().filter(|it| it.way != Way::Linear) {
+    for of in report.sum.iter().filter(|it| it.way != Strategy::Linear) {
         let sizes = &of.whole.of_linear;
         let at_hand = format!("{}/{}", of.verbatim, of.edits);
         let line = format!(
@@ -48,7 +50,7 @@ pub(crate) fn draw(page: &mut Page, report: &Report) {
             sizes.billed,
             sizes.billed_with_reads,
         );
-        page.put(if of.way == Way::Frames { BOLD } else { PLAIN }, &line).end();
+        page.put(if of.way == Strategy::Frames { BOLD } else { PLAIN }, &line).end();
     }
     page.end().put(DIM, "--verbose shows each session, --html draws them on a page.").end();
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use callstack_engine::{SLASH, Slash};
 
-use crate::error::Failure;
+use crate::error::CommandError;
 use crate::plugin::{Outcome, make, read, write};
 
 /// The folder that `OpenCode` loads commands from.
@@ -16,7 +16,7 @@ pub(crate) const FOLDER: &str = ".opencode/command";
 const STAMP: &str = "# callstack ";
 
 /// Installs the commands in a project. Returns the outcome for each file.
-pub(crate) fn install(project: &Path) -> Result<Vec<(PathBuf, Outcome)>, Failure> {
+pub(crate) fn install(project: &Path) -> Result<Vec<(PathBuf, Outcome)>, CommandError> {
     let folder = project.join(FOLDER);
     SLASH
         .iter()
@@ -31,7 +31,7 @@ pub(crate) fn install(project: &Path) -> Result<Vec<(PathBuf, Outcome)>, Failure
                 Some(_) => Outcome::Kept,
             };
             if matches!(outcome, Outcome::Installed | Outcome::Updated) {
-                let failed = |verb, path: &Path, error| Failure::of_file(verb, path, &error);
+                let failed = |verb, path: &Path, error| CommandError::of_file(verb, path, &error);
                 make(project, &folder).map_err(|error| failed("make", &folder, error))?;
                 write(&folder, &file, &text).map_err(|error| failed("write", &file, error))?;
             }
@@ -41,7 +41,7 @@ pub(crate) fn install(project: &Path) -> Result<Vec<(PathBuf, Outcome)>, Failure
 }
 
 /// Removes the files that [`install`] wrote and nobody has changed. Returns the outcome for each file.
-pub(crate) fn remove(project: &Path) -> Result<Vec<(PathBuf, Outcome)>, Failure> {
+pub(crate) fn remove(project: &Path) -> Result<Vec<(PathBuf, Outcome)>, CommandError> {
     SLASH
         .iter()
         .map(|slash| {
@@ -50,7 +50,7 @@ pub(crate) fn remove(project: &Path) -> Result<Vec<(PathBuf, Outcome)>, Failure>
                 None => Outcome::Absent,
                 Some(text) if is_as_installed(&text) => {
                     fs::remove_file(&file)
-                        .map_err(|error| Failure::of_file("remove", &file, &error))?;
+                        .map_err(|error| CommandError::of_file("remove", &file, &error))?;
                     Outcome::Removed
                 }
                 Some(_) => Outcome::Kept,

@@ -9,7 +9,7 @@ use jsonc_parser::ParseOptions;
 use jsonc_parser::cst::{CstArray, CstInputValue, CstNode, CstRootNode};
 use serde_json::json;
 
-use crate::error::Failure;
+use crate::error::CommandError;
 use crate::plugin::{Outcome, make, read, refuse_links_out, write};
 
 /// The plugin as it is in the source tree: the file that is listed, and those that it imports.
@@ -43,7 +43,7 @@ pub(crate) fn path(project: &Path) -> PathBuf {
 }
 
 /// Whether a project's plugin is the one that this version would install, and is listed. `None` without one of ours.
-pub(crate) fn current(project: &Path) -> Result<Option<bool>, Failure> {
+pub(crate) fn current(project: &Path) -> Result<Option<bool>, CommandError> {
     let Some(text) = read(&path(project))?.filter(|text| is_ours(text)) else { return Ok(None) };
     let list = read(&list_of(project))?;
     let is_listed = list.is_some_and(|list| matches!(listed(&list), Some(Listed::Already)));
@@ -51,13 +51,13 @@ pub(crate) fn current(project: &Path) -> Result<Option<bool>, Failure> {
 }
 
 /// Refuses to write where a link leads out of a project.
-pub(crate) fn refuse_outside(project: &Path) -> Result<(), Failure> {
+pub(crate) fn refuse_outside(project: &Path) -> Result<(), CommandError> {
     refuse_links_out(project, &FOLDERS)?;
     refuse_links_out(project, &LISTS)
 }
 
 /// Installs the plugin, and lists it. A file that is not ours, and a list that can't be read, are left alone.
-pub(crate) fn install(project: &Path) -> Result<Change, Failure> {
+pub(crate) fn install(project: &Path) -> Result<Change, CommandError> {
     let (file, list) = (path(project), list_of(project));
     let (before, list_before) = (read(&file)?, read(&list)?);
     let told = |of_file, of_entry| Change {
@@ -105,7 +105,7 @@ pub(crate) fn install(project: &Path) -> Result<Change, Failure> {
 }
 
 /// Returns the imported files that are not as this version would install them, with their content.
-fn outdated(project: &Path) -> Result<Vec<(&'static str, &'static str)>, Failure> {
+fn outdated(project: &Path) -> Result<Vec<(&'static str, &'static str)>, CommandError> {
     let mut outdated = Vec::new();
     for (name, text) in IMPORTED {
         if read(&project.join(name))?.as_deref() != Some(text) {
@@ -115,23 +115,23 @@ fn outdated(project: &Path) -> Result<Vec<(&'static str, &'static str)>, Failure
     Ok(outdated)
 }
 
-fn put(project: &Path, file: &Path, text: &str) -> Result<(), Failure> {
+fn put(project: &Path, file: &Path, text: &str) -> Result<(), CommandError> {
     let folder = file.parent().unwrap_or(project);
-    make(project, folder).map_err(|error| Failure::of_file("make", folder, &error))?;
-    write(folder, file, text).map_err(|error| Failure::of_file("write", file, &error))
+    make(project, folder).map_err(|error| CommandError::of_file("make", folder, &error))?;
+    write(folder, file, text).map_err(|error| CommandError::of_file("write", file, &error))
 }
 
-fn delete(file: &Path) -> Result<(), Failure> {
+fn delete(file: &Path) -> Result<(), CommandError> {
     match fs::remove_file(file) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(Failure::of_file("remove", file, &error))
+            Err(CommandError::of_file("remove", file, &error))
         }
         _ => Ok(()),
     }
 }
 
 /// Removes the plugin and its entry, and what was made for them if nothing else is in it by now.
-pub(crate) fn remove(project: &Path) -> Result<Change, Failure> {
+pub(crate) fn remove(project: &Path) -> Result<Change, CommandError> {
     let (file, list) = (path(project), list_of(project));
     let before = read(&file)?;
     let told = |of_file, of_entry| Change {
@@ -165,7 +165,7 @@ pub(crate) fn remove(project: &Path) -> Result<Change, Failure> {
         let folder = project.join(name);
         match fs::remove_dir(&folder) {
             Err(error) if error.kind() != io::ErrorKind::DirectoryNotEmpty => {
-                return Err(Failure::of_file("remove", &folder, &error));
+                return Err(CommandError::of_file("remove", &folder, &error));
             }
             _ => {}
         }

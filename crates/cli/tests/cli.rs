@@ -12,7 +12,6 @@ mod completions;
 mod config;
 #[cfg(unix)]
 mod demo;
-pub(crate) mod desk;
 mod doctor;
 mod elsewhere;
 mod exports;
@@ -50,6 +49,7 @@ mod special;
 mod specification;
 mod stores;
 mod terminal;
+pub(crate) mod test_env;
 mod texts;
 #[cfg(unix)]
 mod trust;

@@ -15,7 +15,7 @@ mod seen;
 mod signals;
 mod suggestion;
 
-pub use heuristic::{Heuristic, Kind, UnknownHeuristic};
+pub use heuristic::{Heuristic, SuggestionKind, UnknownHeuristic};
 pub use judgement::{Judgement, judge, read};
 pub use observer::Observer;
 pub use reading::Reading;

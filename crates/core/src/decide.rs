@@ -6,7 +6,7 @@
 
 mod automatic;
 mod consolidate;
-mod errand;
+mod delegation;
 mod import;
 mod life;
 mod manage;
@@ -19,7 +19,7 @@ mod walk;
 
 pub use automatic::{BeginTurn, EndTurn, Enframe};
 pub use consolidate::{CONSOLIDATED, Consolidate};
-pub use errand::Delegate;
+pub use delegation::Delegate;
 pub use import::{Import, ImportCounts, Imported, Takeover, import};
 pub use life::{Activate, Invalidate, OpenRoot, Pop, Push, Reopen, unfinished_below};
 pub use manage::Create;
@@ -216,7 +216,7 @@ pub fn decide<N: Neighbourhood>(
         Command::PopSince(command) => since::pop_since(tree, command, limits, now),
         Command::Plan(command) => plan::plan(tree, command, limits, now),
         Command::Activate(command) => life::activate(tree, command, limits),
-        Command::Delegate(command) => errand::delegate(tree, command, limits),
+        Command::Delegate(command) => delegation::delegate(tree, command, limits),
         Command::Invalidate(command) => life::invalidate(tree, command),
         Command::Reopen(command) => life::reopen(tree, command, limits),
         Command::GoOn(command) => recorded::go_on(tree, command),

@@ -33,7 +33,7 @@ pub struct Session {
 
 /// A frame that a session of its own works on, and the call of another session that waits for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Errand {
+pub struct Delegation {
     /// The frame.
     pub frame: FrameNum,
     /// The session that works on it.
@@ -385,13 +385,16 @@ pub enum Event {
         end: SuggestionEnd,
     },
     /// A session of its own began to work on a frame for a call, which gets the result.
-    ErrandBegun {
-        /// The errand.
-        errand: Box<Errand>,
+    #[serde(rename = "errand_begun")]
+    DelegationBegun {
+        /// The delegation.
+        #[serde(rename = "errand")]
+        delegation: Box<Delegation>,
     },
-    /// The result of an errand was delivered to its caller.
-    ErrandDelivered {
-        /// The span in which the errand was worked on.
+    /// The result of a delegation was delivered to its caller.
+    #[serde(rename = "errand_delivered")]
+    DelegationDelivered {
+        /// The span in which the delegation was worked on.
         span: SpanNum,
     },
     /// A call has made a change that does not show by which call it was made. It gets the same answer when it is

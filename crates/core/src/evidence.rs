@@ -53,7 +53,7 @@ use shell::Removed;
 
 /// One thing that happened in a span.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Happening {
+pub enum Activity {
     /// The agent said something.
     Said(String),
     /// The agent thought something, as far as the host shows it.
@@ -62,7 +62,7 @@ pub enum Happening {
     Called(Call),
 }
 
-impl Happening {
+impl Activity {
     /// The call, if it is one.
     pub fn call(&self) -> Option<&Call> {
         match self {
@@ -287,11 +287,11 @@ impl Evidence {
 }
 
 /// Returns the estimated tokens of a span: the agent's words, and input and output of its tools.
-pub fn span_tokens(span: &[Happening]) -> usize {
-    let tokens = |happening: &Happening| match happening {
-        Happening::Said(text) => rough_tokens(text),
-        Happening::Thought(_) => 0,
-        Happening::Called(call) => rough_tokens(&call.input) + rough_tokens(&call.output),
+pub fn span_tokens(span: &[Activity]) -> usize {
+    let tokens = |activity: &Activity| match activity {
+        Activity::Said(text) => rough_tokens(text),
+        Activity::Thought(_) => 0,
+        Activity::Called(call) => rough_tokens(&call.input) + rough_tokens(&call.output),
     };
     span.iter().map(tokens).sum()
 }
@@ -309,15 +309,15 @@ fn rough_tokens(text: &str) -> usize {
 /// [`Evidence::lines`]. Facts that `told` contains are not repeated. `project` is the project's folder, or empty.
 /// `contents` knows the content of the project's files at the end of the span, where that can be known.
 pub fn take(
-    span: &[Happening],
+    span: &[Activity],
     told: &str,
     project: &str,
     room: Room,
     contents: &dyn Fn(&str) -> Option<String>,
 ) -> Evidence {
     let mut files: Vec<(String, String)> = Vec::new();
-    for happening in span {
-        let Happening::Called(call) = happening else { continue };
+    for activity in span {
+        let Activity::Called(call) = activity else { continue };
         for edit in call.edits.iter().filter(|_| !call.failed) {
             let path = terms::relative(&edit.path, project);
             if files.len() < room::CONTENTS

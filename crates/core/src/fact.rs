@@ -1,6 +1,6 @@
 //! The facts that tool calls show, independent of their later use.
 
-use crate::framing::Mark;
+use crate::framing::WorkMarker;
 
 /// Something that a tool call shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,5 +37,5 @@ pub enum Fact {
         message: String,
     },
     /// Something about how work is divided.
-    Division(Mark),
+    Division(WorkMarker),
 }

@@ -33,7 +33,7 @@ mod region;
 mod select;
 mod sent;
 mod since;
-mod turns;
+mod user_turns;
 mod weigh;
 mod wording;
 mod write;

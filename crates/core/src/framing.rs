@@ -1,25 +1,25 @@
 //! Framing: finds the units of work in a transcript, without anybody having pushed a frame.
 //!
 //! A user turn in which clearly some work is done is a unit, and so are an item of the agent's todo list from the
-//! moment when it is in progress to its completion, and a call that hands work to a subagent. Each is a [`Stretch`];
-//! stretches nest and never overlap. The result of a stretch is the agent's own text at its end.
+//! moment when it is in progress to its completion, and a call that hands work to a subagent. Each is a [`WorkUnit`];
+//! units nest and never overlap. The result of a unit is the agent's own text at its end.
 //!
 //! A [`Framer`] reads a transcript message by message and never takes back its output: as the transcript grows, a
-//! stretch may only be closed, and new ones may appear. So a session that is framed while it goes on, one that is
-//! taken up after a restart, and one that is read from a recording get the same stretches.
+//! unit may only be closed, and new ones may appear. So a session that is framed while it goes on, one that is
+//! taken up after a restart, and one that is read from a recording get the same units.
 //!
 //! - A turn lasts from the user's words to the agent's closing reply. One that was broken off, or in which the user
 //!   spoke before the agent had closed, goes on with the user's next message: work without a summary must not be
 //!   folded away.
 //! - A turn is a unit only once it is clear that it is work; see [`WORK_CALLS`] and [`WORK_TOKENS`].
 //! - One item of a todo list is worked on at a time. Of several in progress the first counts, and the
-//!   others begin when it ends. One that is completed without having been in progress has no stretch: there
+//!   others begin when it ends. One that is completed without having been in progress has no unit: there
 //!   is nothing that could be called its work.
 //! - An item that is in progress when its turn ends stays open, and the turn with it, until the item ends or
 //!   [`FORGOTTEN`] user messages have passed without a change of the list. An item is also forgotten when the list is
 //!   written with another one in progress: agents that leave an item for another often do not say so.
 //! - Pushed work is framed already ([`Taken`]): a turn in which the agent pushes before the turn is clear makes no
-//!   stretch, and none begins inside a pushed frame.
+//!   unit, and none begins inside a pushed frame.
 //!
 //! Not here: frames in a store, and the time at which they fold.
 
@@ -45,7 +45,9 @@ use crate::fold::user_speaks;
 use crate::frame::{Identity, Status};
 use crate::secrets::{cut_to_token_budget, take_to_token_budget};
 use crate::text::first_sentence;
-use crate::transcript::{Anchor, CallState, Message, PartBody, Role, Span, SpanOrigin, Standing};
+use crate::transcript::{
+    Anchor, CallState, Message, MessageKind, PartBody, Role, Span, SpanOrigin,
+};
 
 /// Calls after which a turn counts as work, if they weigh at least [`LEAST_TOKENS`]. A question that is answered
 /// after a look or two stays below; a change that is tried out does not.
@@ -62,9 +64,9 @@ pub const LEAST_TOKENS: usize = 300;
 /// in between with nothing else in progress.
 pub const FORGOTTEN: usize = 3;
 
-/// The kind of work in a stretch.
+/// The kind of work in a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Kind {
+pub enum WorkKind {
     /// A user's turn, from the message to the agent's closing reply.
     Turn,
     /// A todo item that was worked on.
@@ -75,10 +77,10 @@ pub enum Kind {
 
 /// A unit of work in a transcript.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stretch {
+pub struct WorkUnit {
     /// The kind of its work.
-    pub kind: Kind,
-    /// The index of the stretch around it.
+    pub kind: WorkKind,
+    /// The index of the unit around it.
     pub parent: Option<usize>,
     /// Its purpose: the user's words, the item, the prompt of the subagent.
     pub identity: Identity,
@@ -94,25 +96,25 @@ pub struct Stretch {
     pub status: Status,
     /// Why it is no longer relevant, where it was given up.
     pub reason: Option<&'static str>,
-    /// Unfinished items of the todo list when the stretch was closed, those in progress first. None where no list was
+    /// Unfinished items of the todo list when the unit was closed, those in progress first. None where no list was
     /// written in it, and for a subagent's call.
     pub left: Option<Vec<String>>,
 }
 
-impl Stretch {
+impl WorkUnit {
     /// Returns the items that the todo list still held when it was closed, for its evidence.
     pub fn open_items(&self) -> Option<OpenItems> {
         let open = self.left.as_deref()?;
         Some(match self.kind {
-            Kind::Todo => OpenItems::behind_an_item(open),
-            Kind::Turn | Kind::Subagent => OpenItems::at_the_end(open),
+            WorkKind::Todo => OpenItems::behind_an_item(open),
+            WorkKind::Turn | WorkKind::Subagent => OpenItems::at_the_end(open),
         })
     }
 }
 
 /// A division of work that a call shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Mark {
+pub enum WorkMarker {
     /// The agent wrote its todo list.
     Todos {
         /// The call's id.
@@ -150,7 +152,7 @@ pub enum Speaker {
 
 /// A message, as far as framing reads it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Moment {
+pub struct FramingMessage {
     /// The message's id.
     pub message: String,
     /// The author.
@@ -164,14 +166,14 @@ pub struct Moment {
     /// Estimated tokens of its calls and their results; 0 of a message without any.
     pub tokens: usize,
     /// The divisions of work that its calls show.
-    pub marks: Vec<Mark>,
+    pub marks: Vec<WorkMarker>,
 }
 
-impl Moment {
+impl FramingMessage {
     /// Reads a message. `words` are the user's text or the agent's last words in it, `tokens` is the estimated weight
     /// of its calls and their results.
-    pub fn of(message: &Message, words: String, tokens: usize, marks: Vec<Mark>) -> Self {
-        let of_agent = message.role == Role::Assistant && message.standing == Standing::Normal;
+    pub fn of(message: &Message, words: String, tokens: usize, marks: Vec<WorkMarker>) -> Self {
+        let of_agent = message.role == Role::Assistant && message.standing == MessageKind::Normal;
         let speaker = match message.role {
             Role::User if user_speaks(message) => Speaker::User,
             Role::Assistant if of_agent => Speaker::Agent,
@@ -181,13 +183,13 @@ impl Moment {
             matches!(body, PartBody::Tool { state: CallState::Completed | CallState::Failed, .. })
         };
         let calls = message.parts.iter().filter(|part| ended(&part.body)).count();
-        let lists = marks.iter().filter(|mark| matches!(mark, Mark::Todos { .. })).count();
+        let lists = marks.iter().filter(|mark| matches!(mark, WorkMarker::Todos { .. })).count();
         let last = message.parts.iter().rev().find_map(|part| match part.body {
             PartBody::Text { chars, .. } if chars > 0 => Some(true),
             PartBody::Tool { .. } => Some(false),
             _ => None,
         });
-        let whole = !marks.contains(&Mark::BrokenOff);
+        let whole = !marks.contains(&WorkMarker::BrokenOff);
         Self {
             message: message.id.clone(),
             speaker,
@@ -245,19 +247,19 @@ impl Taken {
 /// Whether a turn is the one with which a session's root began. The root is then the frame of both. `root` is the
 /// identity of the root, and `before` are the user's words in it before the turn.
 pub fn began_root<'a>(
-    turn: &Stretch,
+    turn: &WorkUnit,
     root: &Identity,
-    mut before: impl Iterator<Item = &'a Moment>,
+    mut before: impl Iterator<Item = &'a FramingMessage>,
 ) -> bool {
     let (asked, given) = (&turn.identity.success_criteria, &root.success_criteria);
-    turn.kind == Kind::Turn
+    turn.kind == WorkKind::Turn
         && asked.split_whitespace().eq(given.split_whitespace())
         && before.all(|moment| moment.speaker != Speaker::User)
 }
 
-/// Returns the stretches of a whole transcript, in the order in which they were found. Nothing is closed at its end,
+/// Returns the units of a whole transcript, in the order in which they were found. Nothing is closed at its end,
 /// since the transcript may continue.
-pub fn frame(moments: &[Moment], taken: &Taken) -> Vec<Stretch> {
+pub fn frame(moments: &[FramingMessage], taken: &Taken) -> Vec<WorkUnit> {
     let mut framer = Framer::new(taken);
     for moment in moments {
         framer.read(moment, taken);

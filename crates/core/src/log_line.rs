@@ -131,12 +131,12 @@ impl LogLine {
             Event::SuggestionEnded { suggestion, end } => Self::new("Suggestion ended")
                 .with("suggestion", format!("s{suggestion}"))
                 .with("end", end.as_str()),
-            Event::ErrandBegun { errand } => {
-                Self::of_frame("Frame handed to a session of its own", errand.frame)
-                    .with("sessionID", errand.session.as_str())
-                    .with("caller", errand.caller.as_str())
+            Event::DelegationBegun { delegation } => {
+                Self::of_frame("Frame handed to a session of its own", delegation.frame)
+                    .with("sessionID", delegation.session.as_str())
+                    .with("caller", delegation.caller.as_str())
             }
-            Event::ErrandDelivered { .. } => Self::new("Results delivered to the caller"),
+            Event::DelegationDelivered { .. } => Self::new("Results delivered to the caller"),
             Event::SettingSet { name, value } => Self::new("Setting changed")
                 .with("name", name.as_str())
                 .with_some("value", value.as_deref()),

@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use self::pattern::{Pattern, Text};
 
-pub use self::terms::{Clue, Known, ODD, Place, Terms, hash, is_word, terms};
+pub use self::terms::{Clue, Known, LetterPosition, ODD, Terms, hash, is_word, terms};
 
 /// Bytes of a snippet.
 const SNIPPET: usize = 200;

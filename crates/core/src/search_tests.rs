@@ -90,9 +90,9 @@ fn is_named(known: &Known, text: &str) -> bool {
         Clue::Terms(sets) => sets.iter().any(has_all),
         Clue::Letters(letters, place) => {
             let has = |word: &String| match place {
-                Place::Begin => word.starts_with(letters),
-                Place::Inside => word.contains(letters),
-                Place::End => word.ends_with(letters),
+                LetterPosition::Begin => word.starts_with(letters),
+                LetterPosition::Inside => word.contains(letters),
+                LetterPosition::End => word.ends_with(letters),
             };
             kept.words.iter().any(has) || kept.others.contains(ODD)
         }
@@ -109,7 +109,7 @@ fn what_is_known_of_an_exact_string_holds_wherever_in_words_it_begins_and_ends()
     {
         assert!(!is_named(&cut, other), "{other}");
     }
-    assert_eq!(known("ECONN").clues, [Clue::Letters("econn".to_owned(), Place::Inside)]);
+    assert_eq!(known("ECONN").clues, [Clue::Letters("econn".to_owned(), LetterPosition::Inside)]);
     // A word that isn't kept as such may hold it.
     assert!(is_named(&known("a0b1"), &"a0b1c2d3".repeat(8)));
     assert!(is_named(&known("pla"), "déplacé") && !is_named(&known("pla"), "Ort"));

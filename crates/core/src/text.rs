@@ -10,7 +10,7 @@ use std::borrow::Cow;
 use crate::secrets::blank;
 pub use keywords::{MAX_KEYWORDS, extract_keywords};
 pub(crate) use keywords::{
-    Stretch, for_each_stretch, for_each_word, is_joint, is_unspaced, parts, stem_hash,
+    Segment, for_each_segment, for_each_word, is_joint, is_unspaced, parts, stem_hash,
 };
 pub use sentence::first_sentence;
 pub(crate) use sentence::sentences;

@@ -18,7 +18,7 @@ pub enum Role {
 /// The role of a message in its host's bookkeeping.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Standing {
+pub enum MessageKind {
     /// Part of the conversation.
     Normal,
     /// The host's request for a compaction.
@@ -96,7 +96,7 @@ pub struct Message {
     /// The author.
     pub role: Role,
     /// The role of the message in the host's bookkeeping.
-    pub standing: Standing,
+    pub standing: MessageKind,
     /// Its parts in order.
     pub parts: Vec<Part>,
 }
@@ -109,10 +109,10 @@ pub fn newest_summary<'m>(transcript: impl IntoIterator<Item = &'m Message>) -> 
     let mut is_front = true;
     for (place, message) in transcript.into_iter().enumerate() {
         match message.standing {
-            Standing::CompactionRequest => {}
-            Standing::Summary if is_front => return Some(place),
-            Standing::Summary => newest = Some(place),
-            Standing::Normal => is_front = false,
+            MessageKind::CompactionRequest => {}
+            MessageKind::Summary if is_front => return Some(place),
+            MessageKind::Summary => newest = Some(place),
+            MessageKind::Normal => is_front = false,
         }
     }
     newest

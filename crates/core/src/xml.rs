@@ -6,17 +6,17 @@ use std::fmt::{Display, Write};
 /// `text` with `& < > " '` escaped, line ends as XML reads them, and each character that XML 1.0
 /// forbids or that steers a terminal shown as `\u{1b}`.
 pub fn escape_xml(text: &str) -> Cow<'_, str> {
-    escape(text, Place::Anywhere)
+    escape(text, XmlContext::Anywhere)
 }
 
 /// `text` as escaped XML shows it to a reader: `\r\n` as `\n`, characters that are forbidden in XML
 /// 1.0 or steer a terminal as `\u{1b}`.
 pub fn visible(text: &str) -> Cow<'_, str> {
-    escape(text, Place::Plain)
+    escape(text, XmlContext::Plain)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum XmlContext {
     /// Not as XML: only makes invisible characters visible.
     Plain,
     /// Between tags: quotes may stand as they are, which reads better and costs less.
@@ -27,20 +27,20 @@ enum Place {
     Attribute,
 }
 
-fn escape(text: &str, place: Place) -> Cow<'_, str> {
+fn escape(text: &str, place: XmlContext) -> Cow<'_, str> {
     let mut out = String::new();
     let mut copied = 0;
     for (at, char) in text.char_indices() {
         let with = match char {
             // The commonest first: nothing to do.
             ' ' | '0'..='9' | 'A'..='Z' | 'a'..='z' => continue,
-            '&' if place != Place::Plain => "&amp;",
-            '<' if place != Place::Plain => "&lt;",
-            '>' if place != Place::Plain => "&gt;",
-            '"' if matches!(place, Place::Anywhere | Place::Attribute) => "&quot;",
-            '\'' if matches!(place, Place::Anywhere | Place::Attribute) => "&apos;",
-            '\n' if place == Place::Attribute => "&#10;",
-            '\t' if place == Place::Attribute => "&#9;",
+            '&' if place != XmlContext::Plain => "&amp;",
+            '<' if place != XmlContext::Plain => "&lt;",
+            '>' if place != XmlContext::Plain => "&gt;",
+            '"' if matches!(place, XmlContext::Anywhere | XmlContext::Attribute) => "&quot;",
+            '\'' if matches!(place, XmlContext::Anywhere | XmlContext::Attribute) => "&apos;",
+            '\n' if place == XmlContext::Attribute => "&#10;",
+            '\t' if place == XmlContext::Attribute => "&#9;",
             '\r' if text.as_bytes().get(at + 1) == Some(&b'\n') => "",
             _ if is_shown(char) => {
                 out.push_str(text.get(copied..at).unwrap_or_default());
@@ -116,7 +116,7 @@ impl XmlWriter {
             for _ in 0..self.level {
                 self.out.push_str("  ");
             }
-            self.out.push_str(&escape(line, Place::Content));
+            self.out.push_str(&escape(line, XmlContext::Content));
             self.out.push('\n');
         }
     }
@@ -145,7 +145,7 @@ impl Tag<'_> {
         out.push(' ');
         out.push_str(name);
         out.push_str("=\"");
-        out.push_str(&escape(&text, Place::Attribute));
+        out.push_str(&escape(&text, XmlContext::Attribute));
         out.push('"');
         self
     }
@@ -187,7 +187,7 @@ impl Tag<'_> {
 
 /// `text` as it may stand between tags.
 pub(crate) fn escape_content(text: &str) -> Cow<'_, str> {
-    escape(text, Place::Content)
+    escape(text, XmlContext::Content)
 }
 
 #[cfg(test)]

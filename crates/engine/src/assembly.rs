@@ -335,7 +335,7 @@ impl Contexts {
             frame.results_compacted.clone_from(&outcome.results_compacted);
             frame.results_source = outcome.source;
         }
-        let owed = view.errand(span.num)?.map(|stored| stored.errand.caller);
+        let owed = view.delegation(span.num)?.map(|stored| stored.delegation.caller);
         let reader = owed.as_deref().unwrap_or(&span.session);
         let left = match frame.parent {
             Some(_) => Vec::new(),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use callstack_core::autonomy::{
-    Heuristic, Kind, LIFETIME, QUIET, Reading, Signals, Suggestion, judge,
+    Heuristic, LIFETIME, QUIET, Reading, Signals, Suggestion, SuggestionKind, judge,
 };
 use callstack_core::event::Event;
 use callstack_core::frame::{Frame, FrameNum};
@@ -42,7 +42,7 @@ impl Proposal {
     /// the kind together; another one, which counts where that one has spoken recently, for itself.
     pub(crate) fn of(
         frame: FrameNum,
-        kinds: &[Kind],
+        kinds: &[SuggestionKind],
         settings: &AutonomySettings,
         signals: &Signals,
     ) -> Vec<Self> {
@@ -106,12 +106,12 @@ impl Proposal {
 const WORTH_SAYING: u64 = 500;
 
 /// Returns the saving from following a suggestion, in tokens of every later request, where that is worth saying.
-fn saving(kind: Kind, signals: &Signals) -> Option<String> {
+fn saving(kind: SuggestionKind, signals: &Signals) -> Option<String> {
     match kind {
-        Kind::Pop if signals.tokens >= WORTH_SAYING => {
+        SuggestionKind::Pop if signals.tokens >= WORTH_SAYING => {
             Some(format!("its steps take about {} tokens, which leave", signals.tokens))
         }
-        Kind::Push => {
+        SuggestionKind::Push => {
             let step = signals.tokens / u64::from(signals.steps.max(1));
             (step >= WORTH_SAYING / 5).then(|| {
                 format!(
@@ -119,15 +119,15 @@ fn saving(kind: Kind, signals: &Signals) -> Option<String> {
                 )
             })
         }
-        Kind::Pop => None,
+        SuggestionKind::Pop => None,
     }
 }
 
 /// The confidence from which on something of a kind is suggested.
-pub(crate) fn threshold(settings: &AutonomySettings, kind: Kind) -> u8 {
+pub(crate) fn threshold(settings: &AutonomySettings, kind: SuggestionKind) -> u8 {
     match kind {
-        Kind::Push => settings.push_threshold,
-        Kind::Pop => settings.pop_threshold,
+        SuggestionKind::Push => settings.push_threshold,
+        SuggestionKind::Pop => settings.pop_threshold,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use callstack_store::View;
 
-use crate::conversation::shown::Shown;
+use crate::conversation::host_message::HostMessage;
 use crate::error::EngineError;
 
 /// Estimated tokens below which a step is not used: framing outweighs the text.
@@ -34,7 +34,7 @@ impl Default for Calibration {
 
 impl Calibration {
     /// Returns the calibration after a further message.
-    pub(crate) fn after(mut self, shown: &Shown) -> Self {
+    pub(crate) fn after(mut self, shown: &HostMessage) -> Self {
         if let Some(tokens) = shown.tokens {
             let estimated = self.heard + shown.said;
             let grown = self.reported.and_then(|before| tokens.checked_sub(before));
@@ -77,20 +77,20 @@ pub(crate) fn tokens_per_estimate(view: &View<'_>, session: &str) -> Result<f64,
 
 #[cfg(test)]
 mod tests {
-    use callstack_core::transcript::{Message, Role, Standing};
+    use callstack_core::transcript::{Message, MessageKind, Role};
 
     use super::*;
 
-    fn step(tokens: u64, said: usize, heard: usize) -> Shown {
-        Shown {
+    fn step(tokens: u64, said: usize, heard: usize) -> HostMessage {
+        HostMessage {
             tokens: Some(tokens),
             said,
             heard,
-            ..Shown::of(
+            ..HostMessage::of(
                 Message {
                     id: String::new(),
                     role: Role::Assistant,
-                    standing: Standing::Normal,
+                    standing: MessageKind::Normal,
                     parts: Vec::new(),
                 },
                 String::new(),

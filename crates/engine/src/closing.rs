@@ -48,8 +48,8 @@ impl SpanClosing {
         let mut folds = Vec::new();
         for event in &decision.events {
             let Event::SpanClosed { span, close, .. } = event else { continue };
-            // The session that waits for an errand reads its result.
-            let owed = view.errand(*span)?.map(|stored| stored.errand.caller);
+            // The session that waits for a delegation reads its result.
+            let owed = view.delegation(*span)?.map(|stored| stored.delegation.caller);
             let row = view.span_row(*span)?;
             let place = owed.unwrap_or_else(|| row.session.clone());
             // The text of a frame that nobody pushed follows the user's next words, where no next step is named.

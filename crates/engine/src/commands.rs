@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use callstack_core::autonomy::{Kind as SuggestionKind, LIFETIME, SuggestionEnd};
+use callstack_core::autonomy::{LIFETIME, SuggestionEnd, SuggestionKind};
 use callstack_core::decide::{Command, Decision, decide};
 use callstack_core::event::Event;
 use callstack_core::frame::{FrameNum, Status};

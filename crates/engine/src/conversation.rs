@@ -13,6 +13,7 @@ pub(crate) mod fork;
 pub(crate) mod framing;
 #[cfg(test)]
 mod history_tests;
+pub(crate) mod host_message;
 pub(crate) mod masking;
 pub(crate) mod mode;
 pub(crate) mod named_steps;
@@ -21,7 +22,6 @@ pub(crate) mod outside;
 pub(crate) mod past;
 mod purged;
 pub(crate) mod results;
-pub(crate) mod shown;
 pub(crate) mod stale;
 pub(crate) mod sync;
 pub(crate) mod undo;
@@ -35,7 +35,7 @@ use callstack_core::autonomy::Seen;
 use callstack_core::fold::{Note, ReasoningPolicy};
 use callstack_core::frame::FrameNum;
 use callstack_core::transcript::{Anchor, FoldOp, Message, Role, Span, SpanNum, newest_summary};
-use callstack_store::{MessageBody, StoreError, StoredErrand};
+use callstack_store::{MessageBody, StoreError, StoredDelegation};
 use folding::PATIENCE;
 use framing::Framing;
 use masking::Masking;
@@ -49,7 +49,7 @@ use crate::error::EngineError;
 use crate::recorder::{Recorder, Ticket};
 use crate::sessions::Sessions;
 pub use callstack_core::fact::Fact;
-pub use shown::{CallTimes, ReturnedTask, Shown};
+pub use host_message::{CallTimes, HostMessage, ReturnedTask};
 pub use sync::{SyncAnswer, SyncRequest};
 
 /// The epoch of a session that was never compacted.
@@ -78,8 +78,8 @@ pub(crate) struct Conversation {
     spans: Vec<Span>,
     notes: Vec<Note>,
     outside: Outside,
-    /// The errands that the session has started.
-    errands: Vec<StoredErrand>,
+    /// The delegations that the session has started.
+    delegations: Vec<StoredDelegation>,
     stale: Stale,
     revision: i64,
     /// The serial of the last answer that settled a fold, if nothing was left open with the last
@@ -262,7 +262,7 @@ impl Conversation {
     }
 
     /// Takes the host's messages; returns the bodies to be stored.
-    fn take(&mut self, keep: usize, shown: Vec<Shown>) -> Vec<MessageBody> {
+    fn take(&mut self, keep: usize, shown: Vec<HostMessage>) -> Vec<MessageBody> {
         self.has_gap = false;
         self.transcript.truncate(keep);
         self.facts.truncate(keep);
@@ -334,7 +334,7 @@ impl Sessions {
                 conversation.leaving = notes::leaving(view, session)?;
                 conversation.masking.know(view.session_masks(session)?);
                 conversation.naming.know(view.named_steps(session)?);
-                conversation.errands = view.errands_of(session)?;
+                conversation.delegations = view.delegations_of(session)?;
                 conversation.stale.know(Stale::kept(view, session)?);
                 conversation.revision = revision;
                 // Somebody else may have loaded them since the last answer.

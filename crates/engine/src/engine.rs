@@ -9,7 +9,6 @@ use std::sync::Arc;
 
 use callstack_store::Trusted;
 
-use crate::again::Idempotency;
 use crate::assembly::Contexts;
 use crate::autonomy::Suggestions;
 use crate::closing::{Endings, SpanClosing};
@@ -25,11 +24,12 @@ use crate::conversation::past::Takeovers;
 use crate::conversation::sync::Conversations;
 use crate::conversation::undo::Undo;
 use crate::conversation::written::FileWrites;
-use crate::errands::Delegation;
+use crate::delegations::Delegation;
 use crate::error::EngineError;
 use crate::evidence::{SpanEvidence, SpanReader};
 use crate::frames::Frames;
 use crate::generator::ResultsMaker;
+use crate::idempotency::Idempotency;
 use crate::import::Imports;
 use crate::kernel::Kernel;
 use crate::lifecycle::Lifecycle;

@@ -8,9 +8,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use callstack_core::event::Event;
-use callstack_core::evidence::{
-    Budget, Evidence, Happening, OpenItems, Remains, span_tokens, take,
-};
+use callstack_core::evidence::{Activity, Budget, Evidence, OpenItems, Remains, span_tokens, take};
 use callstack_core::frame::{Artifact, Frame, FrameNum};
 use callstack_core::log_line::LogLine;
 use callstack_core::named_steps::ClosedCalls;
@@ -28,7 +26,7 @@ use crate::sessions::Sessions;
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Reads a host's stored message in a project's folder: returns its words and calls, each with the part's id.
-pub type Reader = fn(&str, &Path) -> Vec<(String, Happening)>;
+pub type Reader = fn(&str, &Path) -> Vec<(String, Activity)>;
 
 /// The evidence of frames, once the messages of their sessions are on the disk.
 pub(crate) struct SpanEvidence {
@@ -133,12 +131,12 @@ impl SpanReader {
         let seen = self.in_span(view, span, folder)?;
         let told = (results.unwrap_or_default(), Budget::default());
         let contents = |path: &str| files::text(&self.env.project, path);
-        let closed = || ClosedCalls::of(seen.happenings.iter().filter_map(Happening::call));
+        let closed = || ClosedCalls::of(seen.activities.iter().filter_map(Activity::call));
         let mut evidence = Evidence {
             closed: span.origin.has_its_call().then(closed).flatten(),
             unseen: seen.unseen,
             gaps: seen.gaps,
-            ..taken_of(&seen.happenings, told, folder, &contents)
+            ..taken_of(&seen.activities, told, folder, &contents)
         };
         for file in &mut evidence.written {
             file.hash = files::hash(&self.env.project, &file.path);
@@ -158,7 +156,7 @@ impl SpanReader {
         told: (&str, Budget),
         folder: &Path,
     ) -> Result<Evidence, EngineError> {
-        let (span, gaps) = self.happenings_between(view, session, between, folder)?;
+        let (span, gaps) = self.activities_between(view, session, between, folder)?;
         Ok(Evidence { gaps, ..taken_of(&span, told, folder, &|_| None) })
     }
 }
@@ -174,7 +172,7 @@ impl Sessions {
 }
 
 fn taken_of(
-    span: &[Happening],
+    span: &[Activity],
     (told, budget): (&str, Budget),
     folder: &Path,
     contents: &dyn Fn(&str) -> Option<String>,

@@ -11,7 +11,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use callstack_core::evidence::{
-    Budget, Gaps, Happening, RESULTS_TOKENS, extract_results, span_tokens, take,
+    Activity, Budget, Gaps, RESULTS_TOKENS, extract_results, span_tokens, take,
 };
 use callstack_core::frame::{Frame, Status};
 use callstack_core::log_line::LogLine;
@@ -39,7 +39,7 @@ const LEAST: i64 = 500;
 
 /// Results that were made.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Made {
+pub(crate) struct GeneratedResults {
     pub(crate) results: String,
     pub(crate) source: ResultsSource,
     /// Why the model that should have written them did not.
@@ -59,9 +59,9 @@ pub(crate) struct Asking {
 }
 
 /// The outcome of making results.
-pub(crate) enum Making {
+pub(crate) enum Generation {
     /// These.
-    Made(Made),
+    Done(GeneratedResults),
     /// A model has been asked, and it is to be asked for again a little later.
     Asked(Asking),
     /// There is nothing that they could be made of.
@@ -99,7 +99,7 @@ impl ResultsMaker {
         frame: &Frame,
         ending: Status,
         later: bool,
-    ) -> Result<Making, EngineError> {
+    ) -> Result<Generation, EngineError> {
         let limit = i64::from(self.kernel.current_settings()?.summarizer.time_limit);
         self.make_until(frame, ending, later, self.kernel.now().saturating_add(limit))
     }
@@ -110,11 +110,14 @@ impl ResultsMaker {
         ending: Status,
         later: bool,
         until: i64,
-    ) -> Result<Making, EngineError> {
+    ) -> Result<Generation, EngineError> {
         let since = self.kernel.read(|view| Ok::<_, EngineError>(view.newest_event()?))?.seq;
-        let span = self.spans.happenings_of(frame)?;
+        let span = self.spans.activities_of(frame)?;
         let Some(request) = self.summary_request(frame, ending, &span, until)? else {
-            return Ok(self.span_reader.extracted(&span).map_or(Making::Nothing, Making::Made));
+            return Ok(self
+                .span_reader
+                .extracted(&span)
+                .map_or(Generation::Nothing, Generation::Done));
         };
         let model = request.settings.model.clone().unwrap_or_default();
         let line = LogLine::new("Summarizer asked").with("frame", frame.num.to_string());
@@ -122,7 +125,7 @@ impl ResultsMaker {
         if later {
             let summary = self.kernel.world().id("summary-");
             self.begin_asking(&summary, request);
-            return Ok(Making::Asked(Asking { summary, until, since }));
+            return Ok(Generation::Asked(Asking { summary, until, since }));
         }
         let answer = self.ask_summarizer(&request);
         self.answered(frame, since, answer)
@@ -134,12 +137,12 @@ impl ResultsMaker {
         frame: &Frame,
         ending: Status,
         asking: Asking,
-    ) -> Result<Making, EngineError> {
+    ) -> Result<Generation, EngineError> {
         let now = self.kernel.now();
         let answer = match self.asked.take(&asking.summary) {
             Answered::Now(answer) => answer,
             Answered::NotYet if now <= asking.until.saturating_add(GRACE) => {
-                return Ok(Making::Asked(asking));
+                return Ok(Generation::Asked(asking));
             }
             Answered::NotYet => {
                 self.asked.forget(&asking.summary);
@@ -165,22 +168,22 @@ impl ResultsMaker {
         frame: &Frame,
         since: u64,
         answer: Result<String, SummarizerError>,
-    ) -> Result<Making, EngineError> {
+    ) -> Result<Generation, EngineError> {
         let purged = self.kernel.read(|view| view.purges_after(since))?;
         let failure = match answer {
             Ok(_) if !purged.is_empty() => "messages were purged while it was asked".to_owned(),
             Ok(results) => {
                 let source = ResultsSource::Model;
-                return Ok(Making::Made(Made { results, source, failure: None }));
+                return Ok(Generation::Done(GeneratedResults { results, source, failure: None }));
             }
             Err(SummarizerError(why)) => why,
         };
         let line = LogLine::new("Summarizer failed").with("frame", frame.num.to_string());
         self.kernel.tell_log(&line.with("why", failure.as_str()));
-        let span = self.spans.happenings_of(frame)?;
+        let span = self.spans.activities_of(frame)?;
         Ok(match self.span_reader.extracted(&span) {
-            Some(made) => Making::Made(Made { failure: Some(failure), ..made }),
-            None => Making::Nothing,
+            Some(made) => Generation::Done(GeneratedResults { failure: Some(failure), ..made }),
+            None => Generation::Nothing,
         })
     }
 
@@ -189,7 +192,7 @@ impl ResultsMaker {
         &self,
         frame: &Frame,
         ending: Status,
-        span: &[Happening],
+        span: &[Activity],
         until: i64,
     ) -> Result<Option<SummaryRequest>, EngineError> {
         let settings = self.kernel.current_settings()?.summarizer.clone();
@@ -211,7 +214,7 @@ impl ResultsMaker {
 
 impl SpanReader {
     /// Returns results without a model: the agent's last words; where there are none, its evidence.
-    pub(crate) fn extracted(&self, span: &[Happening]) -> Option<Made> {
+    pub(crate) fn extracted(&self, span: &[Activity]) -> Option<GeneratedResults> {
         let done = || {
             let project = self.env.project().to_string_lossy();
             let mut room = Budget::default().of(span_tokens(span));
@@ -225,44 +228,44 @@ impl SpanReader {
             (!lines.is_empty()).then_some(text)
         };
         let results = extract_results(span, RESULTS_TOKENS).or_else(done)?;
-        Some(Made { results, source: ResultsSource::Extracted, failure: None })
+        Some(GeneratedResults { results, source: ResultsSource::Extracted, failure: None })
     }
 
     /// The same within a transaction, where all of it is known to be written.
-    pub(crate) fn happenings_in(
+    pub(crate) fn activities_in(
         &self,
         view: &View<'_>,
         frame: &Frame,
-    ) -> Result<Vec<Happening>, EngineError> {
+    ) -> Result<Vec<Activity>, EngineError> {
         let mut spans = view.frame_spans(frame.num)?;
         spans.retain(|span| span.origin != SpanOrigin::FirstTurn);
         let Some(span) = spans.pop() else { return Ok(Vec::new()) };
-        Ok(self.in_span(view, &span, self.env.project())?.happenings)
+        Ok(self.in_span(view, &span, self.env.project())?.activities)
     }
 
     /// The same for the messages after the first one up to and including the second, in a session that works in
     /// `folder`, with the parts of them that can't be read.
-    pub(crate) fn happenings_between(
+    pub(crate) fn activities_between(
         &self,
         view: &View<'_>,
         session: &str,
         (open, close): (Option<&str>, Option<&str>),
         folder: &Path,
-    ) -> Result<(Vec<Happening>, Gaps), EngineError> {
+    ) -> Result<(Vec<Activity>, Gaps), EngineError> {
         let Some(reader) = self.reader.get() else { return Ok((Vec::new(), Gaps::default())) };
         let messages = view.latest_between(session, open, close, READ)?;
         let read = messages.iter().flat_map(|message| reader(&message.json, folder));
         let unreadable = messages.iter().filter(|it| !it.purged && !it.is_whole()).count() as u64;
         let gaps = Gaps { unreadable, missing: false };
-        Ok((read.map(|(_, happening)| happening).collect(), gaps))
+        Ok((read.map(|(_, activity)| activity).collect(), gaps))
     }
 }
 
 impl SpanEvidence {
     /// Returns the words and calls in the span in which a frame was last worked on, as far as they can be read now.
-    pub(crate) fn happenings_of(&self, frame: &Frame) -> Result<Vec<Happening>, EngineError> {
+    pub(crate) fn activities_of(&self, frame: &Frame) -> Result<Vec<Activity>, EngineError> {
         let Some(session) = &frame.session else { return Ok(Vec::new()) };
         self.sessions.wait_until_written(session);
-        self.kernel.read(|view| self.span_reader.happenings_in(view, frame))
+        self.kernel.read(|view| self.span_reader.activities_in(view, frame))
     }
 }

@@ -19,7 +19,7 @@ use callstack_store::{Change, Health, Rebuilt, Store, StoreError, Trusted, View}
 
 use crate::error::EngineError;
 use crate::files;
-use crate::kernel::configuration::{Laid, Reread};
+use crate::kernel::configuration::{LayeredSettings, Reread};
 use crate::kernel::outside::Outside;
 use crate::logging::Log;
 use crate::settings::Settings;
@@ -32,7 +32,7 @@ pub(crate) struct Env {
     pub(crate) folder: PathBuf,
     /// The settings that the process began with.
     settings: Settings,
-    pub(crate) laid: Mutex<Laid>,
+    pub(crate) laid: Mutex<LayeredSettings>,
     pub(crate) reread: OnceLock<Reread>,
     pub(crate) log: Log,
     dialect: Dialect,
@@ -122,7 +122,7 @@ impl Kernel {
         let env = Arc::new(Env {
             project,
             folder,
-            laid: Mutex::new(Laid::over(settings.clone())),
+            laid: Mutex::new(LayeredSettings::over(settings.clone())),
             settings,
             reread: OnceLock::new(),
             log,

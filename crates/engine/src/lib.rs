@@ -3,7 +3,6 @@
 //! Not here: how a host talks (`hosts`), how anything looks on a terminal (`cli`), and which changes
 //! are legal (`core`).
 
-mod again;
 mod assembly;
 mod autonomy;
 mod background;
@@ -14,10 +13,10 @@ mod commands;
 mod compaction;
 mod consolidation;
 mod conversation;
+mod delegations;
 mod dense;
 pub mod effect;
 mod engine;
-mod errands;
 mod error;
 mod evidence;
 mod export;
@@ -27,6 +26,7 @@ mod flame;
 mod frames;
 mod generator;
 mod handles;
+mod idempotency;
 mod import;
 mod inspection;
 mod kernel;
@@ -80,7 +80,7 @@ pub use conversation::mode::off as frame_mode_is_off;
 pub use conversation::past::{
     PastAside, PastCaller, PastCounts, PastMessage, PastMessages, PastSession,
 };
-pub use conversation::{CallTimes, Fact, ReturnedTask, Shown, SyncAnswer, SyncRequest};
+pub use conversation::{CallTimes, Fact, HostMessage, ReturnedTask, SyncAnswer, SyncRequest};
 pub use engine::{Engine, Health, LeftOut, Omitted, Rebuilt};
 pub use error::{EngineError, Kind};
 pub use evidence::Reader;
@@ -102,7 +102,7 @@ pub use settings::{
 };
 pub use slash::{SLASH, Slash, SlashAnswer, SlashRequest};
 pub use state::{FrameMetadata, StackState};
-pub use subagents::{ChildSession, Standing, SubagentFilter};
+pub use subagents::{ChildSession, ChildStatus, SubagentFilter};
 pub use summarizer::{Summarizer, SummarizerError, SummaryRequest};
 pub use system::{SystemRequest, TokenUsage};
 pub use traces::{TraceRequest, TraceScope, Traced};

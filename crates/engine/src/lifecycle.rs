@@ -7,7 +7,6 @@ use callstack_core::event::Event;
 use callstack_core::frame::{Frame, FrameNum};
 use callstack_store::Change;
 
-use crate::again::Idempotency;
 use crate::assembly::Contexts;
 use crate::call::{Caller, Reply};
 use crate::closing::Endings;
@@ -15,6 +14,7 @@ use crate::commands::first;
 use crate::compaction::nothing_ends;
 use crate::error::EngineError;
 use crate::frames::Frames;
+use crate::idempotency::Idempotency;
 use crate::kernel::Kernel;
 use crate::outputs::{BegunFrame, EndedFrame};
 use crate::subagents::Subagents;

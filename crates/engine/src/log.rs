@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use callstack_core::frame::{Frame, FrameNum};
 use callstack_core::search::Query;
 use callstack_core::transcript::Span;
-use callstack_store::{Store, StoreError, StoredMessage, Stretch};
+use callstack_store::{MessageRange, Store, StoreError, StoredMessage};
 use serde_json::Value;
 
 use crate::error::EngineError;
@@ -52,7 +52,7 @@ impl Queries {
     /// Messages in a frame's log.
     pub(crate) fn log_length(&self, frame: &Frame) -> Result<u64, EngineError> {
         let pieces = self.kernel.read(|view| pieces(view, frame.num))?;
-        Ok(pieces.iter().map(|it| it.stretch.messages()).sum())
+        Ok(pieces.iter().map(|it| it.range.messages()).sum())
     }
 
     /// A part of a frame's log.
@@ -162,10 +162,10 @@ fn visit<E: From<StoreError>>(
     mut see: impl FnMut(LogEntry) -> Result<ControlFlow<()>, E>,
 ) -> Result<u64, E> {
     let pieces = store.read(|view| pieces(view, frame))?;
-    let total = pieces.iter().map(|it| it.stretch.messages()).sum();
+    let total = pieces.iter().map(|it| it.range.messages()).sum();
     let mut before = 0;
     for piece in pieces {
-        let Stretch { session, first, last } = &piece.stretch;
+        let MessageRange { session, first, last } = &piece.range;
         let (first, last) = (*first, *last);
         let skipped = from.saturating_sub(before + 1);
         let mut at = first.saturating_add(skipped).min(last);

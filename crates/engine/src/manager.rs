@@ -214,7 +214,7 @@ impl FrameStateManager<'_> {
             let whole = Outcome::with(status, results, compacted, self.caller.source());
             return Ok(Outcome { source, ..whole });
         }
-        let made = self.engine.span_reader.extracted(&self.engine.spans.happenings_of(frame)?);
+        let made = self.engine.span_reader.extracted(&self.engine.spans.activities_of(frame)?);
         Ok(match made {
             Some(made) => Outcome::with(status, made.results, compacted, made.source),
             None => Outcome::without_results(status),

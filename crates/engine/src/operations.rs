@@ -8,13 +8,13 @@ mod consolidate;
 mod end;
 mod export;
 pub(crate) mod go;
+mod inspect;
 mod log;
-mod look;
+mod missing_results;
 mod overview;
 mod plan;
 mod preset;
 mod purge;
-pub(crate) mod reach;
 mod record;
 pub(crate) mod repeated;
 mod replan;
@@ -24,8 +24,8 @@ mod rows;
 mod search;
 mod settings;
 mod since;
+pub(crate) mod stack;
 mod subagents;
-mod unsaid;
 mod views;
 
 use crate::operation::{CallerKind, Operation};
@@ -38,7 +38,7 @@ pub const TABLE: &[Operation] = &[
     Operation::of::<plan::Plan>(),
     Operation::of::<begin::Activate>(),
     Operation::of::<record::AddDecision>(),
-    Operation::of::<reach::Stack>(),
+    Operation::of::<stack::Stack>(),
     Operation::of::<end::Invalidate>(),
     Operation::of::<plan::PlanChildren>(),
     Operation::of::<replan::Replan>(),
@@ -57,12 +57,12 @@ pub const TABLE: &[Operation] = &[
     Operation::of::<record::Unpin>(),
     Operation::of::<overview::StatusOf>(),
     Operation::of::<overview::Tree>(),
-    Operation::of::<look::Details>(),
+    Operation::of::<inspect::Details>(),
     Operation::of::<log::Log>(),
     Operation::of::<search::Search>(),
-    Operation::of::<look::ContextPreview>(),
-    Operation::of::<look::ContextInfo>(),
-    Operation::of::<look::CacheClear>(),
+    Operation::of::<inspect::ContextPreview>(),
+    Operation::of::<inspect::ContextInfo>(),
+    Operation::of::<inspect::CacheClear>(),
     Operation::of::<overview::GetState>(),
     Operation::of::<autonomy::Autonomy>(),
     Operation::of::<autonomy::ShouldPush>(),

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use callstack_core::frame::FrameNum;
-use callstack_store::{Copies, Erased, Purge, REMOVED, Stretch, View, log_path};
+use callstack_store::{Copies, Erased, MessageRange, Purge, REMOVED, View, log_path};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -53,7 +53,7 @@ pub struct PurgePlan {
     #[serde(skip)]
     subject: Option<Subject>,
     #[serde(skip)]
-    stretches: Vec<Stretch>,
+    ranges: Vec<MessageRange>,
 }
 
 /// What goes as a whole.
@@ -112,7 +112,7 @@ impl PurgePlan {
             by: by.to_owned(),
             frames: self.frames.clone(),
             unplaced: self.unplaced.clone(),
-            stretches: self.stretches.clone(),
+            ranges: self.ranges.clone(),
             sessions: self.session().map(str::to_owned).into_iter().collect(),
         }
     }
@@ -167,9 +167,9 @@ impl Purges {
     fn plan(&self, view: &View<'_>, subject: Subject) -> Result<PurgePlan, EngineError> {
         let mut plan = match &subject {
             Subject::Session(session) => {
-                let stretch = view.whole_session(session)?;
+                let range = view.whole_session(session)?;
                 let frames = (view.frames_in(session)?, Vec::new());
-                self.plan_of(view, format!("session {session}"), frames, vec![stretch])?
+                self.plan_of(view, format!("session {session}"), frames, vec![range])?
             }
             Subject::Frame(frame) => self.plan_of_frame(view, *frame)?,
         };
@@ -179,24 +179,24 @@ impl Purges {
 
     fn plan_of_frame(&self, view: &View<'_>, frame: FrameNum) -> Result<PurgePlan, EngineError> {
         let frames = view.frames_from(frame)?;
-        let (mut unplaced, mut steps, mut stretches) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut unplaced, mut steps, mut ranges) = (Vec::new(), Vec::new(), Vec::new());
         for frame in &frames {
             if !view.is_placed(*frame)? {
                 unplaced.push(*frame);
                 continue;
             }
-            for Piece { stretch, opens } in pieces(view, *frame)? {
+            for Piece { range, opens } in pieces(view, *frame)? {
                 match opens {
-                    Some(_) => steps.push((*frame, stretch)),
-                    None => stretches.push(stretch),
+                    Some(_) => steps.push((*frame, range)),
+                    None => ranges.push(range),
                 }
             }
         }
-        steps.retain(|(_, step)| !stretches.iter().any(|it| it.holds(step)));
+        steps.retain(|(_, step)| !ranges.iter().any(|it| it.holds(step)));
         let shared: BTreeSet<_> = steps.iter().map(|(frame, _)| *frame).collect();
-        stretches.extend(steps.into_iter().map(|(_, step)| step));
+        ranges.extend(steps.into_iter().map(|(_, step)| step));
         let what = view.frame(frame)?.label();
-        let plan = self.plan_of(view, what, (frames, unplaced), stretches)?;
+        let plan = self.plan_of(view, what, (frames, unplaced), ranges)?;
         Ok(PurgePlan { shared: shared.into_iter().collect(), ..plan })
     }
 
@@ -205,9 +205,9 @@ impl Purges {
         view: &View<'_>,
         what: String,
         (frames, unplaced): (Vec<FrameNum>, Vec<FrameNum>),
-        stretches: Vec<Stretch>,
+        ranges: Vec<MessageRange>,
     ) -> Result<PurgePlan, EngineError> {
-        let (found, bytes) = view.purgeable(&stretches)?;
+        let (found, bytes) = view.purgeable(&ranges)?;
         let paths = frames.iter().map(|frame| log_path(*frame));
         let logs = paths.filter(|path| self.kernel.project().join(path).exists()).collect();
         let mut plan = PurgePlan {
@@ -222,7 +222,7 @@ impl Purges {
             removed: Said::default(),
             kept: Said::default(),
             subject: None,
-            stretches,
+            ranges,
         };
         tell_said(view, &mut plan)?;
         Ok(plan)
@@ -268,7 +268,7 @@ impl Purges {
 /// Which titles and results were taken from the messages, and which were given.
 fn tell_said(view: &View<'_>, plan: &mut PurgePlan) -> Result<(), EngineError> {
     let emptied = plan.purge("").emptied();
-    let Copies { identities, results } = view.copies(&emptied, &plan.stretches)?;
+    let Copies { identities, results } = view.copies(&emptied, &plan.ranges)?;
     for num in &plan.frames {
         let frame = view.frame(*num)?;
         if !identities.contains(num) && frame.identity.title != REMOVED {

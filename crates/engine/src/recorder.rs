@@ -85,7 +85,7 @@ impl Batch {
             let mut gone = Vec::new();
             for frame in frames {
                 if view.is_placed(*frame)? {
-                    gone.extend(pieces(view, *frame)?.into_iter().map(|piece| piece.stretch));
+                    gone.extend(pieces(view, *frame)?.into_iter().map(|piece| piece.range));
                 }
             }
             Ok(gone)

@@ -20,13 +20,13 @@ pub(crate) fn stated<'a>(
     session: &str,
     frames: impl Iterator<Item = &'a Frame>,
 ) -> Result<BTreeMap<FrameNum, Stated>, EngineError> {
-    let errand = view.errand_in(session)?.map(|stored| stored.errand.frame);
+    let delegation = view.delegation_in(session)?.map(|stored| stored.delegation.frame);
     // Messages and prompts from before a compaction are not sent any more.
     let is_sent = view.last_summary(session)?.is_none();
     let mut stated = BTreeMap::new();
     for frame in frames {
         let is_own = frame.session.as_deref() == Some(session);
-        let where_stated = if is_own && errand == Some(frame.num) {
+        let where_stated = if is_own && delegation == Some(frame.num) {
             Some(Stated::Prompt).filter(|_| is_sent)
         } else if is_own && frame.identity_derived {
             Some(Stated::Request).filter(|_| is_sent)
@@ -65,7 +65,7 @@ impl Contexts {
         session: &str,
         num: FrameNum,
     ) -> Result<String, EngineError> {
-        let is_prompted = view.errand_in(session)?.is_some();
+        let is_prompted = view.delegation_in(session)?.is_some();
         if is_prompted && view.last_summary(session)?.is_none() {
             return Ok(String::new());
         }

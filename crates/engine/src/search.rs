@@ -57,7 +57,7 @@ pub enum Depth {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 pub struct SearchAnswer {
     /// The best places, the best first.
-    pub places: Vec<Place>,
+    pub places: Vec<SearchHit>,
     /// Whether there may be more than these.
     pub more: bool,
     /// Whether some messages were stored too recently to be searched.
@@ -66,7 +66,7 @@ pub struct SearchAnswer {
 
 /// A place that matches.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Place {
+pub struct SearchHit {
     /// The frame that it is in; none for a message from before the first frame.
     pub frame: Option<FrameFound>,
     /// The kind of the place.

@@ -30,7 +30,7 @@ use crate::queries::Queries;
 use crate::saving::SavingReports;
 use crate::sessions::Sessions;
 pub(crate) use ending::Ending;
-pub use tracking::{Standing, SubagentFilter};
+pub use tracking::{ChildStatus, SubagentFilter};
 
 /// A host has a session that another one started.
 #[derive(Clone, Debug)]

@@ -16,7 +16,7 @@ pub(crate) mod window;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
-use crate::conversation::Shown;
+use crate::conversation::HostMessage;
 use crate::error::{EngineError, Kind};
 use crate::evidence::SpanReader;
 use crate::kernel::Kernel;
@@ -24,7 +24,7 @@ use crate::queries::Queries;
 use crate::work_tree::FileStates;
 
 /// Decodes a host's stored message in a project's folder, as far as it can be read.
-pub type Decoder = fn(&str, &Path) -> Option<Shown>;
+pub type Decoder = fn(&str, &Path) -> Option<HostMessage>;
 
 /// Makes views of sessions.
 pub(crate) struct Views {

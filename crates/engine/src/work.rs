@@ -3,7 +3,7 @@
 
 use callstack_core::frame::FrameNum;
 use callstack_core::transcript::{Anchor, Span};
-use callstack_store::{StoreError, StoredMessage, Stretch, View};
+use callstack_store::{MessageRange, StoreError, StoredMessage, View};
 use serde_json::Value;
 
 /// The field of a recorded session's stored message with its source: `by`, the program, and `records`, values byte
@@ -14,7 +14,7 @@ pub const RECORDED: &str = "recorded";
 #[derive(Clone, Debug)]
 pub(crate) struct Piece {
     /// Where they stand.
-    pub(crate) stretch: Stretch,
+    pub(crate) range: MessageRange,
     /// The span of whose opening step only some calls are the frame's; none where all of it is.
     pub(crate) opens: Option<Span>,
 }
@@ -31,20 +31,20 @@ impl Piece {
 
 /// Where the work of a frame stands, in the order in which it was done.
 pub(crate) fn pieces(view: &View<'_>, frame: FrameNum) -> Result<Vec<Piece>, StoreError> {
-    let whole = |stretch| Piece { stretch, opens: None };
-    let mut pieces: Vec<Piece> = view.stretches(frame)?.into_iter().map(whole).collect();
+    let whole = |range| Piece { range, opens: None };
+    let mut pieces: Vec<Piece> = view.ranges(frame)?.into_iter().map(whole).collect();
     for span in view.frame_spans(frame)? {
         let Some(message) = opening_step(view, &span)? else { continue };
         let (session, seq) = (&span.session, message.seq);
-        let of_session = |piece: &Piece| piece.stretch.session == *session;
-        let holds = |it: &Stretch| it.first < seq && seq <= it.last;
-        if pieces.iter().any(|piece| of_session(piece) && holds(&piece.stretch)) {
+        let of_session = |piece: &Piece| piece.range.session == *session;
+        let holds = |it: &MessageRange| it.first < seq && seq <= it.last;
+        if pieces.iter().any(|piece| of_session(piece) && holds(&piece.range)) {
             continue;
         }
-        let later = |piece: &Piece| of_session(piece) && piece.stretch.first >= seq;
+        let later = |piece: &Piece| of_session(piece) && piece.range.first >= seq;
         let at = pieces.iter().position(later).unwrap_or(pieces.len());
-        let stretch = Stretch { session: session.clone(), first: seq - 1, last: seq };
-        pieces.insert(at, Piece { stretch, opens: Some(span) });
+        let range = MessageRange { session: session.clone(), first: seq - 1, last: seq };
+        pieces.insert(at, Piece { range, opens: Some(span) });
     }
     Ok(pieces)
 }
@@ -57,11 +57,11 @@ pub(crate) fn position_in(
     seq: u64,
 ) -> Result<u64, StoreError> {
     let mut before = 0;
-    for Piece { stretch, .. } in pieces(view, frame)? {
-        if stretch.session == session && stretch.first < seq && seq <= stretch.last {
-            return Ok(before + seq - stretch.first);
+    for Piece { range, .. } in pieces(view, frame)? {
+        if range.session == session && range.first < seq && seq <= range.last {
+            return Ok(before + seq - range.first);
         }
-        before += stretch.messages();
+        before += range.messages();
     }
     Ok(before)
 }

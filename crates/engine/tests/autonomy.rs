@@ -1,6 +1,6 @@
 //! Suggestions to a session: which, when, and with what outcome.
 
-mod desk;
 mod life;
 mod signals;
+mod test_env;
 mod wanted;

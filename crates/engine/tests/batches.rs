@@ -2,12 +2,12 @@
 
 use std::path::Path;
 
-use callstack_core::evidence::{Action, Call, Happening};
+use callstack_core::evidence::{Action, Activity, Call};
 use callstack_core::transcript::{
-    Anchor, CallState, FoldOp, Message, Part, PartBody, Role, Standing,
+    Anchor, CallState, FoldOp, Message, MessageKind, Part, PartBody, Role,
 };
 use callstack_engine::operation::Caller;
-use callstack_engine::{Engine, Reach, Settings, Shown, operations};
+use callstack_engine::{Engine, HostMessage, Reach, Settings, operations};
 use serde_json::{Value, json};
 
 use crate::plugin::Plugin;
@@ -25,7 +25,7 @@ pub(crate) fn made(name: &'static str, tool: &'static str) -> Made {
 }
 
 /// A step of the agent as a host shows it.
-pub(crate) fn step(id: &str, calls: &[Made]) -> Shown {
+pub(crate) fn step(id: &str, calls: &[Made]) -> HostMessage {
     let parts = calls.iter().map(|(name, tool, state)| {
         let body =
             PartBody::Tool { call: (*name).to_owned(), tool: (*tool).to_owned(), state: *state };
@@ -41,22 +41,25 @@ pub(crate) fn step(id: &str, calls: &[Made]) -> Shown {
     });
     let parts = parts.collect();
     let message =
-        Message { id: id.to_owned(), role: Role::Assistant, standing: Standing::Normal, parts };
+        Message { id: id.to_owned(), role: Role::Assistant, standing: MessageKind::Normal, parts };
     let json = json!({"id": id, "parts": json.collect::<Vec<_>>()});
-    Shown::of(message, json.to_string())
+    HostMessage::of(message, json.to_string())
 }
 
-pub(crate) fn user(id: &str) -> Shown {
+pub(crate) fn user(id: &str) -> HostMessage {
     let body = PartBody::Text { synthetic: false, chars: 2, head: "do".to_owned() };
     let parts = vec![Part { id: format!("{id}.0"), body }];
-    let (role, standing) = (Role::User, Standing::Normal);
-    Shown::of(Message { id: id.to_owned(), role, standing, parts }, json!({"id": id}).to_string())
+    let (role, standing) = (Role::User, MessageKind::Normal);
+    HostMessage::of(
+        Message { id: id.to_owned(), role, standing, parts },
+        json!({"id": id}).to_string(),
+    )
 }
 
-pub(crate) fn happenings(json: &str, _: &Path) -> Vec<(String, Happening)> {
+pub(crate) fn activities(json: &str, _: &Path) -> Vec<(String, Activity)> {
     let message: Value = serde_json::from_str(json).unwrap();
     let parts = message["parts"].as_array().into_iter().flatten();
-    let happening = |part: &Value| {
+    let activity = |part: &Value| {
         let text = |name: &str| part[name].as_str().unwrap_or_default().to_owned();
         let name = text("id");
         let failed = part["state"]["status"] == "error";
@@ -68,9 +71,9 @@ pub(crate) fn happenings(json: &str, _: &Path) -> Vec<(String, Happening)> {
         };
         let output = if failed { "error: it broke" } else { "" }.to_owned();
         let call = Call { tool: text("tool"), failed, action, output, ..Call::default() };
-        Some((name, Happening::Called(call)))
+        Some((name, Activity::Called(call)))
     };
-    parts.filter_map(happening).collect()
+    parts.filter_map(activity).collect()
 }
 
 fn call(engine: &Engine, message: &str, call: &str, name: &str, arguments: Value) -> String {
@@ -92,7 +95,7 @@ pub(crate) fn pop(engine: &Engine, message: &str, id: &str) -> String {
 
 pub(crate) fn project(folder: &Path) -> Project {
     let project = Project::at(folder, Settings::default());
-    project.engine.read_messages_with(happenings);
+    project.engine.read_messages_with(activities);
     project.user(A, "do");
     project
 }
@@ -108,7 +111,7 @@ fn returned(plugin: &Plugin, wanted: &str) -> String {
 
 /// A frame that is pushed with calls on either side, and has been popped with calls on either side, which are
 /// not shown yet.
-fn popped(project: &Project) -> (Vec<Shown>, Plugin) {
+fn popped(project: &Project) -> (Vec<HostMessage>, Plugin) {
     let engine = &project.engine;
     let mut plugin = Plugin::default();
     let mut shown = vec![user("u1")];
@@ -168,7 +171,7 @@ fn another_process_fixes_what_the_one_that_ended_it_did_not() {
     let first = project(folder.path());
     let (shown, _) = popped(&first);
     let second = first.another();
-    second.read_messages_with(happenings);
+    second.read_messages_with(activities);
     let mut plugin = Plugin::default();
     plugin.sync(&second, A, &shown);
     let text = returned(&plugin, "push");

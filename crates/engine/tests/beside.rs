@@ -5,7 +5,7 @@ use std::path::Path;
 
 use callstack_engine::operation::{Caller, TERMINAL};
 use callstack_engine::search::{Depth, SearchRequest};
-use callstack_engine::{Engine, Kind, LogRequest, Shown, operations};
+use callstack_engine::{Engine, HostMessage, Kind, LogRequest, operations};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -14,7 +14,7 @@ use crate::plugin::Plugin;
 use crate::support::{Project, caller};
 
 /// A frame whose step has reads on either side of the push, one more read, and a pop with a read on either side.
-fn worked() -> (TempDir, Project, Plugin, Vec<Shown>) {
+fn worked() -> (TempDir, Project, Plugin, Vec<HostMessage>) {
     let folder = tempfile::tempdir().unwrap();
     let project = project(folder.path());
     let engine = &project.engine;

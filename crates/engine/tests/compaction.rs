@@ -1,10 +1,10 @@
 //! Pending compactions and their outcome, whatever happens in between.
 
 use callstack_core::compaction::CompactionType;
-use callstack_core::transcript::{Anchor, Message, Part, PartBody, Role, Standing};
+use callstack_core::transcript::{Anchor, Message, MessageKind, Part, PartBody, Role};
 use callstack_engine::effect::{Effect, EffectOutcome};
 use callstack_engine::operation::Caller;
-use callstack_engine::{Engine, Failure, Kind, Settings, Shown, SystemWorld, operations};
+use callstack_engine::{Engine, Failure, HostMessage, Kind, Settings, SystemWorld, operations};
 use serde_json::{Value, json};
 
 use crate::support::{Project, caller};
@@ -30,14 +30,14 @@ fn ask(project: &Project, results: Option<&str>) {
 /// A message of OpenCode's compaction arrives.
 fn summary(engine: &Engine, id: &str, text: &str) {
     let body = PartBody::Text { synthetic: false, chars: text.len(), head: text.to_owned() };
-    let shown = Shown {
+    let shown = HostMessage {
         words: text.to_owned(),
         summary: Some(text.to_owned()),
-        ..Shown::of(
+        ..HostMessage::of(
             Message {
                 id: id.to_owned(),
                 role: Role::Assistant,
-                standing: Standing::Summary,
+                standing: MessageKind::Summary,
                 parts: vec![Part { id: "prt_1".to_owned(), body }],
             },
             "{}".to_owned(),

@@ -4,15 +4,15 @@ use std::path::Path;
 
 use callstack_core::evidence::{CheckRun, Evidence, WrittenFile};
 use callstack_core::text::estimate_tokens;
-use callstack_core::transcript::{Anchor, CallState, Message, Part, PartBody, Role, Standing};
+use callstack_core::transcript::{Anchor, CallState, Message, MessageKind, Part, PartBody, Role};
 use callstack_engine::operation::{Answer, Caller};
 use callstack_engine::search::{Depth, PlaceKind, SearchRequest};
 use callstack_engine::tree::Checked;
-use callstack_engine::{Engine, Settings, Shown, operations};
+use callstack_engine::{Engine, HostMessage, Settings, operations};
 use serde_json::{Value, json};
 
 use crate::support::{Project, wait};
-use crate::witness::{did, happenings};
+use crate::witness::{activities, did};
 
 const A: &str = "ses_a";
 
@@ -20,11 +20,11 @@ const A: &str = "ses_a";
 fn step(engine: &Engine, session: &str, id: &str, doings: &[Value]) {
     let call = format!("call-{id}");
     let body = PartBody::Tool { call, tool: "bash".to_owned(), state: CallState::Completed };
-    let mut shown = Shown::of(
+    let mut shown = HostMessage::of(
         Message {
             id: id.to_owned(),
             role: Role::Assistant,
-            standing: Standing::Normal,
+            standing: MessageKind::Normal,
             parts: vec![Part { id: format!("prt-{id}"), body }],
         },
         json!({ "id": id }).to_string(),
@@ -65,7 +65,7 @@ const TOKEN: &str = "ghp_abcdefghijklmnopqrstuvwxyz0123456789";
 fn worked(folder: &Path) -> Project {
     let project = Project::at(folder, Settings::default());
     let engine = &project.engine;
-    engine.read_messages_with(happenings);
+    engine.read_messages_with(activities);
     project.user(A, "Write the parser");
     call(engine, A, "m1", "stack_frame_plan", json!({"children": [frame("lexer")]}));
     step(engine, A, "m2", &[json!({"ran": "make before", "exit": 0})]);
@@ -248,7 +248,7 @@ fn line_numbers_that_an_earlier_frame_told_are_called_out_of_date() {
     let folder = tempfile::tempdir().unwrap();
     let project = Project::at(folder.path(), Settings::default());
     let engine = &project.engine;
-    engine.read_messages_with(happenings);
+    engine.read_messages_with(activities);
     project.user(A, "Write the parser");
     let file = |text: &str| std::fs::write(folder.path().join("notes.adoc"), text).unwrap();
     let change = |id: &str, before: &str, after: &str| {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use callstack_engine::{Engine, EventBatch, EventCursor, Shown};
+use callstack_engine::{Engine, EventBatch, EventCursor, HostMessage};
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -36,7 +36,7 @@ fn told(engine: &Engine, after: EventCursor) -> Vec<Value> {
 struct Held {
     project: Project,
     plugin: Plugin,
-    shown: Vec<Shown>,
+    shown: Vec<HostMessage>,
     store: Connection,
     folder: TempDir,
 }

@@ -4,22 +4,22 @@
 
 use std::fs;
 
-use callstack_core::transcript::{Message, Role, Standing};
-use callstack_engine::{Engine, LogRequest, Shown};
+use callstack_core::transcript::{Message, MessageKind, Role};
+use callstack_engine::{Engine, HostMessage, LogRequest};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::support::{Project, wait};
 
 /// A message of which only its JSON matters.
-fn shown(id: &str, role: Role, text: &str) -> Shown {
+fn shown(id: &str, role: Role, text: &str) -> HostMessage {
     let name = if role == Role::User { "user" } else { "assistant" };
     let json = json!({"info": {"id": id, "role": name, "time": {"created": 1_700_000_000_000_i64}},
         "parts": [{"id": format!("prt_{id}"), "type": "text", "text": text}]});
-    Shown {
+    HostMessage {
         words: text.to_owned(),
-        ..Shown::of(
-            Message { id: id.to_owned(), role, standing: Standing::Normal, parts: Vec::new() },
+        ..HostMessage::of(
+            Message { id: id.to_owned(), role, standing: MessageKind::Normal, parts: Vec::new() },
             json.to_string(),
         )
     }

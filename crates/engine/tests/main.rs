@@ -1,8 +1,6 @@
 //! The engine from outside: what hosts and the command line rely on.
 
 #[cfg(test)]
-mod again;
-#[cfg(test)]
 mod alone;
 mod answers;
 #[cfg(test)]
@@ -22,9 +20,9 @@ mod consolidation;
 #[cfg(test)]
 mod control;
 #[cfg(test)]
-mod diff;
+mod delegations;
 #[cfg(test)]
-mod errands;
+mod diff;
 #[cfg(test)]
 mod evidence;
 #[cfg(test)]
@@ -40,6 +38,8 @@ mod framing;
 #[cfg(test)]
 mod held;
 #[cfg(test)]
+mod idempotency;
+#[cfg(test)]
 mod import;
 #[cfg(test)]
 mod logging;
@@ -48,6 +48,8 @@ mod logs;
 mod manager;
 #[cfg(test)]
 mod masking;
+#[cfg(test)]
+mod missing_results;
 #[cfg(test)]
 mod operations;
 #[cfg(test)]
@@ -84,7 +86,5 @@ mod staleness;
 mod subagents;
 #[cfg(test)]
 mod support;
-#[cfg(test)]
-mod unsaid;
 #[cfg(test)]
 mod witness;

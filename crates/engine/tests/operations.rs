@@ -3,7 +3,7 @@
 use callstack_core::limits::Limits;
 use callstack_engine::operation::{Access, Answer, Caller, CallerKind, Operation, PAGE, TERMINAL};
 use callstack_engine::{
-    ChildSession, Kind, Level, Profile, Settings, Standing, SubagentFilter, operations, tools,
+    ChildSession, ChildStatus, Kind, Level, Profile, Settings, SubagentFilter, operations, tools,
 };
 use serde_json::{Map, Value, json};
 
@@ -184,7 +184,7 @@ fn check(project: &Project, name: &str, answer: &Answer) {
         "stack_subagent_list" => assert_eq!(answer.data["sessions"][0]["sessionID"], "ses_sub"),
         "stack_subagent_complete" => {
             let sessions = project.engine.subagents(&SubagentFilter::default()).unwrap();
-            assert_eq!(Standing::of(&sessions[0]), Standing::Completed);
+            assert_eq!(ChildStatus::of(&sessions[0]), ChildStatus::Completed);
         }
         _ => panic!("{name} is not checked here yet"),
     }

@@ -1,10 +1,10 @@
 //! Changes by a person at a terminal reach the agents whose work they concern.
 
 use callstack_core::transcript::{
-    Anchor, CallState, FoldOp, Message, Part, PartBody, Role, Standing,
+    Anchor, CallState, FoldOp, Message, MessageKind, Part, PartBody, Role,
 };
 use callstack_engine::operation::{Answer, Caller};
-use callstack_engine::{Settings, Shown};
+use callstack_engine::{HostMessage, Settings};
 use serde_json::{Value, json};
 
 use crate::plugin::Plugin;
@@ -12,12 +12,12 @@ use crate::support::{Project, caller};
 
 const A: &str = "ses_a";
 
-fn said(id: usize, role: Role) -> Shown {
+fn said(id: usize, role: Role) -> HostMessage {
     let (id, words) = (format!("msg_{id:03}"), "words".to_owned());
     let body = PartBody::Text { synthetic: false, chars: words.len(), head: words.clone() };
     let part = Part { id: format!("prt-{id}"), body };
-    Shown {
-        message: Message { id, role, standing: Standing::Normal, parts: vec![part] },
+    HostMessage {
+        message: Message { id, role, standing: MessageKind::Normal, parts: vec![part] },
         json: json!({"words": words}).to_string(),
         calls: Vec::new(),
         facts: Vec::new(),
@@ -34,13 +34,13 @@ fn said(id: usize, role: Role) -> Shown {
 }
 
 /// A session at its host, and a person at a terminal beside it.
-struct Desk {
+struct TestEnv {
     project: Project,
     plugin: Plugin,
-    shown: Vec<Shown>,
+    shown: Vec<HostMessage>,
 }
 
-impl Desk {
+impl TestEnv {
     fn new() -> Self {
         let project = Project::with(Settings::default());
         project.user(A, "Build the shop");
@@ -82,7 +82,7 @@ impl Desk {
 
 #[test]
 fn it_is_told_at_the_next_request_once_and_with_the_frame_that_is_open() {
-    let mut desk = Desk::new();
+    let mut desk = TestEnv::new();
     desk.outside(
         "stack_pin",
         json!({"text": "Never touch <main>.\nNot even once.", "frame": "f1"}),
@@ -115,7 +115,7 @@ fn it_is_told_at_the_next_request_once_and_with_the_frame_that_is_open() {
 
 #[test]
 fn an_agents_own_calls_are_no_news_to_it() {
-    let mut desk = Desk::new();
+    let mut desk = TestEnv::new();
     desk.project.did(A, "stack_add_decision", json!({"decision": "SQLite"}));
     desk.project.did(A, "stack_pin", json!({"text": "Never touch main."}));
     desk.turn();
@@ -124,7 +124,7 @@ fn an_agents_own_calls_are_no_news_to_it() {
 
 #[test]
 fn what_is_ended_and_put_aside_from_outside_is_told_too() {
-    let mut desk = Desk::new();
+    let mut desk = TestEnv::new();
     desk.project.did(A, "stack_pin", json!({"text": "Never touch main."}));
     desk.outside("stack_frame_push", json!({"title": "Inner", "successCriteria": "x"}));
     let plans = json!({"children": [{"title": "One", "successCriteria": "x"}]});
@@ -150,7 +150,7 @@ fn what_is_ended_and_put_aside_from_outside_is_told_too() {
 
 #[test]
 fn a_change_in_the_middle_of_a_turn_leaves_what_was_sent_as_it_was() {
-    let mut desk = Desk::new();
+    let mut desk = TestEnv::new();
     desk.turn();
     let before = desk.plugin.ops.clone();
     desk.outside("stack_add_decision", json!({"decision": "SQLite", "frame": "f1"}));
@@ -163,11 +163,11 @@ fn a_change_in_the_middle_of_a_turn_leaves_what_was_sent_as_it_was() {
 
 #[test]
 fn what_was_told_at_a_message_that_is_undone_is_told_again() {
-    let mut desk = Desk::new();
+    let mut desk = TestEnv::new();
     desk.outside("stack_add_decision", json!({"decision": "SQLite", "frame": "f1"}));
     desk.turn();
     desk.shown.truncate(2);
-    desk.shown.push(Shown {
+    desk.shown.push(HostMessage {
         message: Message { id: "msg_other".to_owned(), ..said(9, Role::User).message },
         ..said(9, Role::User)
     });
@@ -178,7 +178,7 @@ fn what_was_told_at_a_message_that_is_undone_is_told_again() {
 
 #[test]
 fn a_session_below_the_frame_is_told_and_one_elsewhere_is_not() {
-    let mut desk = Desk::new();
+    let mut desk = TestEnv::new();
     desk.project.user("ses_other", "Something else");
     let mut other = Plugin::default();
     other.sync(&desk.project.engine, "ses_other", &[said(90, Role::User)]);
@@ -191,7 +191,7 @@ fn a_session_below_the_frame_is_told_and_one_elsewhere_is_not() {
 }
 
 /// A step of the agent with a call that opens or ends a frame.
-fn step(desk: &mut Desk, name: &str, arguments: Value) {
+fn step(desk: &mut TestEnv, name: &str, arguments: Value) {
     let id = format!("msg_{:03}", desk.shown.len());
     let call = format!("call_{id}");
     let anchor = Anchor { message: Some(id.clone()), call: Some(call.clone()) };
@@ -207,7 +207,7 @@ fn step(desk: &mut Desk, name: &str, arguments: Value) {
 
 #[test]
 fn what_was_told_in_a_frame_that_left_is_told_again_where_it_still_matters() {
-    let mut desk = Desk::new();
+    let mut desk = TestEnv::new();
     desk.turn();
     let plans = [json!({"title": "One", "successCriteria": "x"})];
     desk.outside("stack_frame_plan", json!({"children": plans}));
@@ -218,8 +218,9 @@ fn what_was_told_in_a_frame_that_left_is_told_again_where_it_still_matters() {
     desk.outside("stack_add_decision", json!({"decision": "no tests here", "frame": "f3"}));
     desk.outside("stack_frame_invalidate", json!({"frame": "f2", "reason": "It is done."}));
     desk.request();
-    let noted =
-        |desk: &Desk, words: &str| desk.notes().iter().filter(|note| note.contains(words)).count();
+    let noted = |desk: &TestEnv, words: &str| {
+        desk.notes().iter().filter(|note| note.contains(words)).count()
+    };
     assert_eq!((noted(&desk, "SQLite"), noted(&desk, "no tests")), (1, 1), "{:?}", desk.notes());
     desk.shown.push(said(desk.shown.len(), Role::Assistant));
     step(&mut desk, "stack_frame_pop", json!({"results": "all is well"}));

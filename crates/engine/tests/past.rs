@@ -3,8 +3,10 @@
 use std::path::PathBuf;
 
 use callstack_core::event::RecordedFigures;
-use callstack_core::transcript::{Message, Part, PartBody, Role, Standing};
-use callstack_engine::{Engine, EventBatch, PastMessage, PastSession, Settings, Shown, World as _};
+use callstack_core::transcript::{Message, MessageKind, Part, PartBody, Role};
+use callstack_engine::{
+    Engine, EventBatch, HostMessage, PastMessage, PastSession, Settings, World as _,
+};
 use serde_json::{Value, json};
 
 use crate::support::{Clock, Project};
@@ -19,9 +21,10 @@ fn message(place: usize) -> PastMessage {
     let words = format!("Rename the function number {place}");
     let text = PartBody::Text { synthetic: false, chars: words.len(), head: words.clone() };
     let parts = vec![Part { id: format!("prt_{place}"), body: text }];
-    let message = Message { id, role, standing: Standing::Normal, parts };
+    let message = Message { id, role, standing: MessageKind::Normal, parts };
     let at = THEN + 1_000 * i64::try_from(place).unwrap();
-    let shown = Shown { words, ..Shown::of(message, json!({"place": place}).to_string()) };
+    let shown =
+        HostMessage { words, ..HostMessage::of(message, json!({"place": place}).to_string()) };
     PastMessage { at: Some(at), shown, calls: Vec::new() }
 }
 

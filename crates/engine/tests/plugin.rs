@@ -2,7 +2,7 @@
 //! and holds the operations of the answers.
 
 use callstack_core::transcript::FoldOp;
-use callstack_engine::{Engine, EngineError, Shown, SyncAnswer, SyncRequest};
+use callstack_engine::{Engine, EngineError, HostMessage, SyncAnswer, SyncRequest};
 
 #[derive(Clone, Default)]
 pub(crate) struct Plugin {
@@ -19,7 +19,7 @@ pub(crate) struct Plugin {
 type Answer = (i64, usize, Vec<FoldOp>);
 
 /// A request that shows all, of a plugin that holds nothing.
-pub(crate) fn whole(session: &str, shown: Vec<Shown>) -> SyncRequest {
+pub(crate) fn whole(session: &str, shown: Vec<HostMessage>) -> SyncRequest {
     SyncRequest {
         session: session.to_owned(),
         host: "test".to_owned(),
@@ -35,7 +35,7 @@ pub(crate) fn whole(session: &str, shown: Vec<Shown>) -> SyncRequest {
 impl Plugin {
     /// The model is called: what is answered is taken over.
     #[track_caller]
-    pub(crate) fn sync(&mut self, engine: &Engine, session: &str, shown: &[Shown]) {
+    pub(crate) fn sync(&mut self, engine: &Engine, session: &str, shown: &[HostMessage]) {
         let (serial, keep, ops) = self.ask(engine, session, shown).unwrap();
         self.ops.truncate(keep);
         self.ops.extend(ops);
@@ -48,7 +48,7 @@ impl Plugin {
         &mut self,
         engine: &Engine,
         session: &str,
-        shown: &[Shown],
+        shown: &[HostMessage],
     ) -> Result<Answer, EngineError> {
         let same = shown.iter().zip(&self.known);
         let mut keep = same.take_while(|(shown, known)| shown.message.id == **known).count();

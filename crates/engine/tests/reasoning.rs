@@ -5,8 +5,8 @@
 mod host;
 
 use callstack_core::fold::ReasoningPolicy;
-use callstack_core::transcript::{FoldOp, Message, Part, PartBody, Role, Standing};
-use callstack_engine::{Engine, MaskOutputs, Placement, Settings, Shown, SystemRequest};
+use callstack_core::transcript::{FoldOp, Message, MessageKind, Part, PartBody, Role};
+use callstack_engine::{Engine, HostMessage, MaskOutputs, Placement, Settings, SystemRequest};
 use proptest::prelude::*;
 
 use crate::plugin::Plugin;
@@ -28,7 +28,7 @@ fn a_fork_of_a_compacted_session_gets_frames() {
                 host.step(0);
                 host.step(0);
             }
-            host.compact(0, if shows_push { Tail::Shown(1) } else { Tail::Shown(0) });
+            host.compact(0, if shows_push { Tail::HostMessage(1) } else { Tail::HostMessage(0) });
             if !shows_push {
                 host.request(0);
             }
@@ -52,7 +52,7 @@ fn a_fork_of_a_compacted_session_knows_what_was_finished_before() {
     host.pop(0);
     host.push(0, "parser");
     host.step(0);
-    host.compact(0, Tail::Shown(0));
+    host.compact(0, Tail::HostMessage(0));
     host.step(0);
     host.push(0, "tables");
     host.step(0);
@@ -90,7 +90,7 @@ fn serials_do_not_fall_with_the_clock_and_what_was_reasoned_stays() {
 #[test]
 fn a_step_that_a_compaction_keeps_goes_without_its_reasoning() {
     for placement in [Placement::Output, Placement::System] {
-        for tail in [Tail::Shown(2), Tail::New] {
+        for tail in [Tail::HostMessage(2), Tail::New] {
             let mut host = Host::new(settings(placement));
             host.user(0, "Build it");
             host.step(0);
@@ -150,10 +150,10 @@ fn behind_a_compaction_that_keeps_an_earlier_summary_no_reasoning_is_left() {
         let mut host = Host::new(settings(placement));
         host.user(0, "Build it");
         host.step(0);
-        host.compact(0, Tail::Shown(1));
+        host.compact(0, Tail::HostMessage(1));
         host.step(0);
         host.step(0);
-        host.compact(0, Tail::Shown(4));
+        host.compact(0, Tail::HostMessage(4));
         host.request(0);
         assert_eq!(host.reasoned(0), 0, "{placement:?}");
         host.step(0);
@@ -195,8 +195,8 @@ fn a_message_that_is_shown_twice_is_changed_once() {
         body: PartBody::Text { synthetic: false, chars: 1, head: "x".to_owned() },
     };
     let message = |id: &str, role, parts| {
-        let standing = Standing::Normal;
-        Shown::of(Message { id: id.to_owned(), role, standing, parts }, "{}".to_owned())
+        let standing = MessageKind::Normal;
+        HostMessage::of(Message { id: id.to_owned(), role, standing, parts }, "{}".to_owned())
     };
     let mut shown = vec![
         message("m1", Role::User, vec![said("p1")]),
@@ -225,7 +225,7 @@ fn a_message_that_is_shown_twice_is_changed_once() {
 fn a_fork_of_a_fork_that_shows_only_a_summary_goes_on() {
     let mut host = Host::new(settings(Placement::Output));
     host.user(0, "Build it");
-    host.compact(0, Tail::Shown(0));
+    host.compact(0, Tail::HostMessage(0));
     host.request(0);
     let fork = host.fork(0);
     host.push(fork, "parser");
@@ -242,7 +242,7 @@ fn outputs_of_a_session_without_a_frame_leave_at_once_or_not_at_all() {
         settings.mask_outputs = MaskOutputs::On;
         let mut host = Host::new(settings);
         host.user(0, "Build it");
-        host.compact(0, Tail::Shown(0));
+        host.compact(0, Tail::HostMessage(0));
         // Its original has not shown the summary yet, so that nobody knows what it is a copy of.
         let fork = host.fork(0);
         host.read(fork, 9_000);
@@ -291,7 +291,7 @@ enum Happens {
     Missed,
 }
 
-fn happenings() -> impl Strategy<Value = Vec<(usize, Happens)>> {
+fn activities() -> impl Strategy<Value = Vec<(usize, Happens)>> {
     let one = prop_oneof![
         4 => Just(Happens::User),
         6 => Just(Happens::Step),
@@ -302,7 +302,7 @@ fn happenings() -> impl Strategy<Value = Vec<(usize, Happens)>> {
         1 => (1..4_usize).prop_map(Happens::Undo),
         1 => (1..4_usize).prop_map(Happens::TakeBack),
         1 => Just(Happens::BringAgain),
-        1 => (0..4_usize).prop_map(|tail| Happens::Compact(Tail::Shown(tail))),
+        1 => (0..4_usize).prop_map(|tail| Happens::Compact(Tail::HostMessage(tail))),
         1 => Just(Happens::Compact(Tail::New)),
         1 => Just(Happens::Fork),
         1 => Just(Happens::Child),
@@ -320,7 +320,7 @@ proptest! {
 
     #[test]
     fn of_every_session_stands_behind_what_it_was_made_with(
-        happenings in happenings(),
+        activities in activities(),
         system: bool,
         waits: bool,
         masks: bool,
@@ -330,7 +330,7 @@ proptest! {
         settings.mask_outputs = if masks { MaskOutputs::On } else { MaskOutputs::Off };
         let mut host = Host::new(settings);
         host.user(0, "Begin");
-        for (session, happens) in happenings {
+        for (session, happens) in activities {
             let at = session % host.sessions();
             match happens {
                 Happens::User => host.user(at, "And further"),

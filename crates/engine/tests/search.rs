@@ -1,8 +1,8 @@
 //! An agent's search while it waits finds text in one old message as well as text in all, and says where it could not
 //! read everything.
 
-use callstack_core::transcript::{Message, Role, Standing};
-use callstack_engine::Shown;
+use callstack_core::transcript::{Message, MessageKind, Role};
+use callstack_engine::HostMessage;
 use callstack_engine::search::{Depth, SearchAnswer, SearchRequest};
 use callstack_store::{FOLDER, MessageBody, Store, StoreError};
 use serde_json::json;
@@ -144,9 +144,9 @@ fn what_a_host_shows_is_known_before_anybody_searches() {
     let folder = tempfile::tempdir().unwrap();
     let project = Project::at(folder.path(), callstack_engine::Settings::default());
     project.user(A, "Look for it");
-    let (role, standing) = (Role::User, Standing::Normal);
+    let (role, standing) = (Role::User, MessageKind::Normal);
     let message = Message { id: "msg_1".to_owned(), role, standing, parts: Vec::new() };
-    let shown = [Shown::of(message, json!({"parts": []}).to_string())];
+    let shown = [HostMessage::of(message, json!({"parts": []}).to_string())];
     Plugin::default().sync(&project.engine, A, &shown);
     let store = Store::open_unchecked(&folder.path().join(FOLDER)).unwrap();
     let kept = || {
@@ -159,7 +159,7 @@ fn what_a_host_shows_is_known_before_anybody_searches() {
 
 /// Returns the places that were found in a project, in a form that can be compared: kinds, handles and messages.
 fn places(found: &SearchAnswer) -> Vec<String> {
-    let place = |place: &callstack_engine::search::Place| {
+    let place = |place: &callstack_engine::search::SearchHit| {
         let frame = place.frame.as_ref().map_or("none", |frame| frame.handle.as_str());
         let message = place.message.as_ref().map_or(String::new(), |it| it.id.clone());
         format!("{frame} {:?} {message}", place.kind)

@@ -8,12 +8,10 @@ mod ending;
 mod frames;
 
 use callstack_core::subagent::{SubagentSession, Trouble};
-use callstack_core::transcript::{
-    CallState, Message, Part, PartBody, Role, Standing as MessageStanding,
-};
+use callstack_core::transcript::{CallState, Message, MessageKind, Part, PartBody, Role};
 use callstack_engine::operation::Answer;
 use callstack_engine::{
-    ChildSession, Engine, EngineError, Kind, ReturnedTask, Settings, Shown, Standing,
+    ChildSession, ChildStatus, Engine, EngineError, HostMessage, Kind, ReturnedTask, Settings,
     SubagentFilter, UserMessage, operations,
 };
 use serde_json::{Value, json};
@@ -28,14 +26,14 @@ const NAMED: &str = "look (@general subagent)";
 const HOUR: i64 = 60 * 60 * 1_000;
 
 /// A project in which one session has pushed a frame, f2, below its root.
-struct Desk {
+struct TestEnv {
     folder: TempDir,
     clock: Clock,
     settings: Settings,
     engine: Engine,
 }
 
-impl Desk {
+impl TestEnv {
     fn new(vars: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let clock = Clock::default();
@@ -97,7 +95,7 @@ impl Desk {
         self.engine.record(session, vec![message(id, Role::Assistant, words)]).unwrap();
     }
 
-    fn calls(&self, session: &str, shown: Vec<Shown>) {
+    fn calls(&self, session: &str, shown: Vec<HostMessage>) {
         self.engine.sync(whole(session, shown)).unwrap();
     }
 
@@ -115,7 +113,10 @@ impl Desk {
             tool: "stack_frame_push".to_owned(),
             state: CallState::Completed,
         };
-        self.calls(PARENT, vec![words, push, Shown { tasks, ..message(id, Role::Assistant, "") }]);
+        self.calls(
+            PARENT,
+            vec![words, push, HostMessage { tasks, ..message(id, Role::Assistant, "") }],
+        );
     }
 
     fn call(&self, name: &str, arguments: Value) -> Result<Answer, EngineError> {
@@ -139,7 +140,7 @@ impl Desk {
     }
 
     fn standing(&self) -> &'static str {
-        Standing::of(&self.tracked(CHILD)).as_str()
+        ChildStatus::of(&self.tracked(CHILD)).as_str()
     }
 
     /// `title status: results` of a frame.
@@ -155,7 +156,7 @@ impl Desk {
     }
 }
 
-fn message(id: &str, role: Role, words: &str) -> Shown {
+fn message(id: &str, role: Role, words: &str) -> HostMessage {
     let body =
         PartBody::Text { synthetic: false, chars: words.chars().count(), head: words.to_owned() };
     let name = if role == Role::User { "user" } else { "assistant" };
@@ -163,15 +164,15 @@ fn message(id: &str, role: Role, words: &str) -> Shown {
         "info": {"id": id, "role": name},
         "parts": [{"type": "text", "text": words}],
     });
-    Shown {
+    HostMessage {
         said: 1,
         heard: 1,
         words: words.to_owned(),
-        ..Shown::of(
+        ..HostMessage::of(
             Message {
                 id: id.to_owned(),
                 role,
-                standing: MessageStanding::Normal,
+                standing: MessageKind::Normal,
                 parts: vec![Part { id: format!("prt-{id}"), body }],
             },
             json.to_string(),

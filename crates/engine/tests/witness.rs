@@ -4,19 +4,19 @@
 
 use std::path::Path;
 
-use callstack_core::evidence::{Action, Call, Edit, Happening};
-use callstack_engine::Shown;
+use callstack_core::evidence::{Action, Activity, Call, Edit};
+use callstack_engine::HostMessage;
 use serde_json::Value;
 
 /// Has a message say what was done in it.
-pub(crate) fn did(shown: &mut Shown, doings: impl IntoIterator<Item = Value>) {
+pub(crate) fn did(shown: &mut HostMessage, doings: impl IntoIterator<Item = Value>) {
     let mut message: Value = serde_json::from_str(&shown.json).unwrap();
     message["did"] = doings.into_iter().collect();
     shown.json = message.to_string();
 }
 
 /// Reads a message: returns its words and calls, each with the id of its part.
-pub(crate) fn happenings(json: &str, _: &Path) -> Vec<(String, Happening)> {
+pub(crate) fn activities(json: &str, _: &Path) -> Vec<(String, Activity)> {
     let message: Value = serde_json::from_str(json).unwrap();
     let doings = message["did"].as_array().into_iter().flatten();
     let calls = doings.enumerate().map(|(at, did)| {
@@ -37,7 +37,7 @@ pub(crate) fn happenings(json: &str, _: &Path) -> Vec<(String, Happening)> {
         let (input, output) = (text("ran"), text("output"));
         let exit = did["exit"].as_i64();
         let call = Call { input, output, exit, action, edits, ..Call::default() };
-        (at.to_string(), Happening::Called(call))
+        (at.to_string(), Activity::Called(call))
     });
     calls.collect()
 }

@@ -1,6 +1,6 @@
 //! Recorded sessions as the engine takes them over.
 
-mod kin;
+mod session_links;
 mod stored;
 
 use std::io;
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use callstack_core::event::RecordedFigures;
 use callstack_core::evidence::Action;
 use callstack_core::frame::Status;
-use callstack_core::framing::Mark;
+use callstack_core::framing::WorkMarker;
 use callstack_core::secrets::mask;
 use callstack_core::transcript::CallState;
 use callstack_engine::{
@@ -22,7 +22,7 @@ use callstack_recordings::{
 use crate::opencode::decode;
 use stored::{body, body_aside, inside};
 
-pub use stored::{decode_stored, happenings};
+pub use stored::{activities, decode_stored};
 
 /// The longest failure or command line that is shown, in characters.
 const LINE: usize = 200;
@@ -48,7 +48,7 @@ pub fn import(
     recordings: &[Recording],
     told: &mut dyn FnMut(usize, usize),
 ) -> Result<PastCounts, EngineError> {
-    let kin = kin::of(engine, recordings)?;
+    let kin = session_links::of(engine, recordings)?;
     let all: Vec<&Recording> = recordings.iter().chain(&kin.stored).collect();
     let parent = |at: usize| kin.linked.get(&at).or(all[at].parent.as_ref());
     let sessions: Vec<PastSession> = (0..all.len())
@@ -162,7 +162,7 @@ fn message(recording: &Recording, message: &Recorded) -> Option<PastMessage> {
 fn facts(recording: &Recording, message: &Recorded) -> Vec<Fact> {
     let mut facts = Vec::new();
     if message.broken_off {
-        facts.push(Fact::Division(Mark::BrokenOff));
+        facts.push(Fact::Division(WorkMarker::BrokenOff));
     }
     for call in message.calls() {
         facts.extend(done(recording, call));
@@ -191,11 +191,11 @@ fn done(recording: &Recording, call: &RecordedCall) -> Vec<Fact> {
     }
 }
 
-fn mark(call: &RecordedCall, division: Division) -> Mark {
+fn mark(call: &RecordedCall, division: Division) -> WorkMarker {
     let id = call.id.clone();
     match division {
-        Division::Todos(items) => Mark::Todos { call: id, items },
-        Division::Subagent { title, prompt } => Mark::Subagent {
+        Division::Todos(items) => WorkMarker::Todos { call: id, items },
+        Division::Subagent { title, prompt } => WorkMarker::Subagent {
             call: id,
             title,
             prompt,

@@ -1,13 +1,13 @@
 //! OpenCode. Its plugin starts `callstack host opencode` and talks to it over stdio, one JSON object a
 //! line; the protocol is described in `docs/protocol.md`, and carried out by [`protocol`](crate::protocol).
 
+mod activities;
 mod calls;
 mod decode;
-mod happenings;
 mod host;
 
 pub(crate) use decode::decode;
 
+pub use activities::activities;
 pub use calls::{Fate, Line, ModelCall, calls};
-pub use happenings::happenings;
 pub use host::{HOST, OpenCode, read_requests, serve};

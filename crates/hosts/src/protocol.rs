@@ -14,7 +14,7 @@ mod wire;
 use std::collections::HashSet;
 use std::path::Path;
 
-use callstack_engine::{EngineError, Failure, Shown};
+use callstack_engine::{EngineError, Failure, HostMessage};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -36,7 +36,7 @@ pub trait Host {
 
     /// Decodes a message. Whatever the bytes are, there is a message that holds them: bytes that can't be read as one
     /// are kept as they came.
-    fn decode(&self, message: &[u8], project: &Path) -> Shown;
+    fn decode(&self, message: &[u8], project: &Path) -> HostMessage;
 
     /// Returns the JSON that is kept for a message that is none.
     fn stand_in(&self, message: &[u8]) -> String {

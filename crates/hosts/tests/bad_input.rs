@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use callstack_engine::{Engine, Kind, Settings, SystemWorld};
-use callstack_hosts::import::{happenings, import, unreadable};
+use callstack_hosts::import::{activities, import, unreadable};
 use callstack_recordings::read;
 
 use crate::fixture;
@@ -36,7 +36,7 @@ fn half_a_character_is_stored_as_what_stands_for_it() {
             let store = tempfile::tempdir().unwrap();
             let world = Box::new(SystemWorld);
             let engine = Engine::open_unchecked(store.path(), Settings::default(), world).unwrap();
-            engine.read_messages_with(happenings);
+            engine.read_messages_with(activities);
             import(&engine, &found, &mut |_, _| {}).unwrap();
             let stored = engine.messages(&found[0].session).unwrap();
             let left = expected[0].left.len();

@@ -8,7 +8,7 @@ use callstack_core::transcript::Anchor;
 use callstack_engine::operation::Caller;
 use callstack_engine::search::{Depth, SearchAnswer, SearchRequest};
 use callstack_engine::{Engine, LogRequest, PastCounts, Settings, SystemWorld, operations};
-use callstack_hosts::import::{happenings, import};
+use callstack_hosts::import::{activities, import};
 use callstack_recordings::{read, read_all};
 use serde_json::json;
 use tempfile::TempDir;
@@ -26,7 +26,7 @@ impl Project {
         let engine =
             Engine::open_unchecked(folder.path(), Settings::default(), Box::new(SystemWorld))
                 .unwrap();
-        engine.read_messages_with(happenings);
+        engine.read_messages_with(activities);
         Self { engine, _folder: folder }
     }
 

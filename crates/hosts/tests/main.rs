@@ -17,10 +17,10 @@ mod evidence;
 #[path = "../../recordings/tests/halves.rs"]
 mod halves;
 mod importing;
-mod kin;
 mod left;
 mod opencode;
 mod protocol;
+mod session_links;
 mod unreadable;
 
 use std::path::PathBuf;

@@ -1,7 +1,7 @@
 //! Exports of OpenCode in a store.
 
 use callstack_engine::{Engine, Settings, SystemWorld};
-use callstack_hosts::import::{happenings, import};
+use callstack_hosts::import::{activities, import};
 use serde_json::{Value, json};
 
 use crate::of_text;
@@ -28,7 +28,7 @@ fn a_summary_that_does_not_say_how_it_ended_is_kept_as_one() {
     let folder = tempfile::tempdir().unwrap();
     let world = Box::new(SystemWorld);
     let engine = Engine::open_unchecked(folder.path(), Settings::default(), world).unwrap();
-    engine.read_messages_with(happenings);
+    engine.read_messages_with(activities);
     import(&engine, &[recording], &mut |_, _| {}).unwrap();
     let stored = engine.messages("ses_7").unwrap();
     let kept = stored.iter().find(|message| message.id == "msg_3").unwrap();

@@ -6,8 +6,8 @@ use std::io::Cursor;
 use std::path::Path;
 use std::rc::Rc;
 
-use callstack_core::transcript::{CallState, Message, Part, PartBody, Role, Standing};
-use callstack_engine::{Engine, EngineError, Failure, Settings, Shown, SystemWorld};
+use callstack_core::transcript::{CallState, Message, MessageKind, Part, PartBody, Role};
+use callstack_engine::{Engine, EngineError, Failure, HostMessage, Settings, SystemWorld};
 use callstack_hosts::protocol::{Host, SessionEvent, Tell, VERSION, read_requests, serve};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -46,7 +46,7 @@ impl Host for Radio {
     const INSTALL: &str = "Tune in again.";
     const RESTART: &str = "Switch it off and on.";
 
-    fn decode(&self, message: &[u8], _: &Path) -> Shown {
+    fn decode(&self, message: &[u8], _: &Path) -> HostMessage {
         let heard: Transmission = serde_json::from_slice(message).unwrap_or_default();
         let id = format!("no_{}", heard.no);
         let is_pilot = heard.from == "pilot";
@@ -69,11 +69,11 @@ impl Host for Radio {
         let (role, named) =
             if is_pilot { (Role::User, "user") } else { (Role::Assistant, "assistant") };
         let parts = vec![Part { id: "part".to_owned(), body }];
-        let message = Message { id: id.clone(), role, standing: Standing::Normal, parts };
+        let message = Message { id: id.clone(), role, standing: MessageKind::Normal, parts };
         let mut part = part;
         part["id"] = "part".into();
         let kept = json!({ "info": { "id": id, "role": named }, "parts": [part] });
-        let mut shown = Shown::of(message, kept.to_string());
+        let mut shown = HostMessage::of(message, kept.to_string());
         shown.words = heard.said;
         shown.said = heard.heard.len() / 4;
         shown

@@ -4,7 +4,7 @@
 use std::io::Cursor;
 
 use callstack_engine::{Engine, Settings, SystemWorld};
-use callstack_hosts::import::happenings;
+use callstack_hosts::import::activities;
 use callstack_hosts::opencode::serve;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -27,7 +27,7 @@ impl Session {
         let engine =
             Engine::open_unchecked(folder.path(), Settings::default(), Box::new(SystemWorld))
                 .unwrap();
-        engine.read_messages_with(happenings);
+        engine.read_messages_with(activities);
         Self { engine: Ok(engine), _folder: folder }
     }
 

@@ -2,11 +2,11 @@
 
 use serde_json::json;
 
-use crate::wire::Desk;
+use crate::wire::TestEnv;
 
 #[tokio::test]
 async fn an_answer_is_text_and_an_object() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let mut client = desk.client();
     client.hello("try").await;
     let criteria = json!({"title": "Build the parser", "successCriteria": "All fixtures parse"});
@@ -21,7 +21,7 @@ async fn an_answer_is_text_and_an_object() {
 
 #[tokio::test]
 async fn data_that_would_drown_an_answer_are_left_out() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let mut client = desk.client();
     client.hello("try").await;
     let listed = client.tool("stack", json!({"op": "all"})).await;
@@ -31,7 +31,7 @@ async fn data_that_would_drown_an_answer_are_left_out() {
 
 #[tokio::test]
 async fn what_is_wrong_with_a_call_is_an_answer_that_the_model_reads() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let mut client = desk.client();
     client.hello("try").await;
     let wrong = client.refusal("stack_frame_push", json!({"titel": "x"})).await;
@@ -49,7 +49,7 @@ async fn what_is_wrong_with_a_call_is_an_answer_that_the_model_reads() {
 
 #[tokio::test]
 async fn nothing_is_asked_of_a_client_that_it_can_not_do() {
-    let desk = Desk::with(&[("STACK_TOOLS", "full")]);
+    let desk = TestEnv::with(&[("STACK_TOOLS", "full")]);
     let mut client = desk.client();
     client.hello("try").await;
     client.push("Build the parser").await;
@@ -78,7 +78,7 @@ async fn nothing_is_asked_of_a_client_that_it_can_not_do() {
 #[tokio::test]
 async fn what_stands_around_a_frame_is_told_where_it_begins_wherever_it_is_placed_elsewhere() {
     for placement in ["output", "system"] {
-        let desk = Desk::with(&[("STACK_CONTEXT_PLACEMENT", placement)]);
+        let desk = TestEnv::with(&[("STACK_CONTEXT_PLACEMENT", placement)]);
         let mut client = desk.client();
         client.hello("try").await;
         client.push("Build the parser").await;
@@ -93,7 +93,7 @@ async fn what_stands_around_a_frame_is_told_where_it_begins_wherever_it_is_place
 
 #[tokio::test]
 async fn secrets_of_known_forms_are_masked_in_all_of_an_answer() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let mut client = desk.client();
     client.hello("try").await;
     client.push("Build the parser").await;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::wire::Desk;
+use crate::wire::TestEnv;
 
 /// What each request of such a client brings along.
 pub(crate) fn stateless() -> Value {
@@ -15,7 +15,7 @@ pub(crate) fn stateless() -> Value {
 
 #[tokio::test]
 async fn a_client_of_2026_shakes_no_hands() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let mut client = desk.client();
     client.meta = stateless();
     let found = client.request("server/discover", json!({})).await;
@@ -32,7 +32,7 @@ async fn a_client_of_2026_shakes_no_hands() {
 #[tokio::test]
 async fn a_client_of_2025_is_answered_in_its_version() {
     for version in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
-        let desk = Desk::new();
+        let desk = TestEnv::new();
         let mut client = desk.client();
         let info = json!({"name": "old", "version": "1"});
         let hello = json!({"protocolVersion": version, "capabilities": {}, "clientInfo": info});

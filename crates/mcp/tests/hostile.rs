@@ -2,11 +2,11 @@
 
 use serde_json::json;
 
-use crate::wire::Desk;
+use crate::wire::TestEnv;
 
 #[tokio::test]
 async fn lines_that_are_no_requests_stop_nothing() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let mut client = desk.client();
     client.hello("try").await;
     let deep = "[".repeat(100_000);
@@ -41,7 +41,7 @@ async fn a_client_that_begins_with_something_else_can_still_shake_hands() {
         r#"{"jsonrpc":"2.0","id":900,"method":"no/such","params":{}}"#,
         r#"{"jsonrpc":"2.0","id":901,"method":"tools/list"}"#,
     ] {
-        let desk = Desk::new();
+        let desk = TestEnv::new();
         let mut client = desk.client();
         client.send(first).await;
         client.hello("try").await;
@@ -51,7 +51,7 @@ async fn a_client_that_begins_with_something_else_can_still_shake_hands() {
 
 #[tokio::test]
 async fn what_is_too_long_is_refused_and_stops_nothing() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let mut client = desk.client();
     client.hello("try").await;
     let long = json!({"title": "x".repeat(1 << 20), "successCriteria": "x"});
@@ -63,7 +63,7 @@ async fn what_is_too_long_is_refused_and_stops_nothing() {
 
 #[tokio::test]
 async fn a_request_that_can_not_be_read_is_answered() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let mut client = desk.client();
     client.hello("try").await;
     let long = format!(r#"{{"jsonrpc":"2.0","id":"long","method":"{}"}}"#, "x".repeat(17 << 20));
@@ -80,7 +80,7 @@ async fn a_request_that_can_not_be_read_is_answered() {
 
 #[tokio::test]
 async fn half_a_character_and_deep_values_are_mended() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let mut client = desk.client();
     client.hello("try").await;
     let call = |id: &str, title: &str| {
@@ -99,7 +99,7 @@ async fn half_a_character_and_deep_values_are_mended() {
 
 #[tokio::test]
 async fn wrong_arguments_of_every_tool_are_refused() {
-    let desk = Desk::with(&[("STACK_TOOLS", "full")]);
+    let desk = TestEnv::with(&[("STACK_TOOLS", "full")]);
     let mut client = desk.client();
     client.hello("try").await;
     let tools = client.request("tools/list", json!({})).await;

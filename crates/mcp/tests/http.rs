@@ -9,11 +9,11 @@ use rmcp::transport::streamable_http_server::tower::StreamableHttpService;
 use serde_json::{Value, json};
 
 use crate::eras::stateless;
-use crate::wire::Desk;
+use crate::wire::TestEnv;
 
 /// Posts a request of a client without a handshake; the status, and the message that came back.
 async fn post(
-    desk: &Desk,
+    desk: &TestEnv,
     headers: &[(&str, &str)],
     method: &str,
     mut params: Value,
@@ -49,7 +49,7 @@ async fn post(
 
 #[tokio::test]
 async fn a_call_names_its_session() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let arguments = json!({"title": "Root", "successCriteria": "x", "session": "mine"});
     let push = json!({"name": "stack_frame_push", "arguments": arguments});
     let (status, answer) = post(&desk, &[], "tools/call", push).await;
@@ -60,7 +60,7 @@ async fn a_call_names_its_session() {
 
 #[tokio::test]
 async fn nobody_from_elsewhere_is_answered() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let own = ("origin", "http://127.0.0.1:7000");
     assert_eq!(post(&desk, &[own], "tools/list", json!({})).await.0, StatusCode::OK);
     for header in [("origin", "http://evil.example"), ("origin", "null"), ("host", "evil.example")]

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::eras::stateless;
-use crate::wire::{Client, Desk};
+use crate::wire::{Client, TestEnv};
 
 async fn read(client: &mut Client, uri: &str) -> String {
     let result = client.request("resources/read", json!({"uri": uri})).await;
@@ -23,7 +23,7 @@ async fn updated(client: &mut Client) -> Value {
 
 #[tokio::test]
 async fn the_tree_a_frame_and_its_log_can_be_read() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let mut client = desk.client();
     client.hello("try").await;
     client.push("Build the parser").await;
@@ -48,7 +48,7 @@ async fn the_tree_a_frame_and_its_log_can_be_read() {
 
 #[tokio::test]
 async fn a_subscriber_with_a_handshake_is_told_of_what_others_do() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let (mut client, mut other) = (desk.client(), desk.client());
     client.hello("try").await;
     other.hello("other").await;
@@ -69,7 +69,7 @@ async fn a_subscriber_with_a_handshake_is_told_of_what_others_do() {
 
 #[tokio::test]
 async fn a_subscriber_without_a_handshake_listens() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let (mut client, mut other) = (desk.client(), desk.client());
     client.meta = stateless();
     other.hello("other").await;
@@ -88,7 +88,7 @@ async fn a_subscriber_without_a_handshake_listens() {
 
 #[tokio::test]
 async fn prompts_are_the_slash_commands_of_other_hosts() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let mut client = desk.client();
     client.hello("try").await;
     let listed = client.request("prompts/list", json!({})).await;

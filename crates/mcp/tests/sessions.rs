@@ -3,11 +3,11 @@
 use callstack_mcp::Sessions;
 use serde_json::json;
 
-use crate::wire::Desk;
+use crate::wire::TestEnv;
 
 #[tokio::test]
 async fn clients_that_name_their_conversation_have_a_session_for_each() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let mut client = desk.client();
     client.hello("codex-mcp-client").await;
     client.meta = json!({"threadId": "t-1", "sessionId": "s-1", "callId": "call_1"});
@@ -26,7 +26,7 @@ async fn clients_that_name_their_conversation_have_a_session_for_each() {
 
 #[tokio::test]
 async fn what_is_no_id_names_no_session() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let mut client = desk.client();
     client.hello("cli\n").await;
     for odd in [json!(""), json!(7), json!("x".repeat(10_000)), json!("a\nb"), json!({"a": 1})] {
@@ -43,7 +43,7 @@ async fn what_is_no_id_names_no_session() {
 
 #[tokio::test]
 async fn calls_that_come_at_once_are_carried_out_in_their_order() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let mut client = desk.client();
     client.hello("try").await;
     client.push("Root").await;
@@ -67,7 +67,7 @@ async fn calls_that_come_at_once_are_carried_out_in_their_order() {
 
 #[tokio::test]
 async fn where_clients_share_a_server_each_call_names_its_session() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let mut client = desk.client_of(Sessions::Argument);
     client.hello("try").await;
     let tools = client.request("tools/list", json!({})).await;

@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::wire::Desk;
+use crate::wire::TestEnv;
 
 async fn listed(variables: &[(&str, &str)]) -> Vec<Value> {
-    let desk = Desk::with(variables);
+    let desk = TestEnv::with(variables);
     let mut client = desk.client();
     client.hello("try").await;
     let mut listed = client.request("tools/list", json!({})).await;

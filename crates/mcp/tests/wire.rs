@@ -32,12 +32,12 @@ impl World for Foreseen {
 }
 
 /// A project and what servers of it have in common.
-pub(crate) struct Desk {
+pub(crate) struct TestEnv {
     _folder: TempDir,
     pub(crate) engine: Arc<Engine>,
 }
 
-impl Desk {
+impl TestEnv {
     pub(crate) fn new() -> Self {
         Self::with(&[])
     }

@@ -8,7 +8,7 @@ use std::io::{self, BufRead};
 
 use callstack_core::evidence::Action;
 use callstack_core::framing::Todo;
-use callstack_core::transcript::{Role, Standing};
+use callstack_core::transcript::{MessageKind, Role};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -279,7 +279,7 @@ impl Rollout {
         self.open = None;
         self.untold = None;
         let mut summary = Recorded::new("", Role::Assistant, at);
-        summary.standing = Standing::Summary;
+        summary.standing = MessageKind::Summary;
         summary.records.push(raw);
         let left = compacted::left(payload, &self.transcript.messages, &self.items);
         let is_silent = left.is_none();

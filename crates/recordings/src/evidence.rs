@@ -1,7 +1,7 @@
 //! Recorded messages as evidence reads them.
 
-use callstack_core::evidence::{Action, Call, Happening};
-use callstack_core::transcript::{CallState, Role, Standing};
+use callstack_core::evidence::{Action, Activity, Call};
+use callstack_core::transcript::{CallState, MessageKind, Role};
 
 use crate::tool_input::{edits, replaced, told_texts, with_places};
 use crate::{Division, Recorded, RecordedCall, RecordedPart, Replaced};
@@ -9,22 +9,22 @@ use crate::{Division, Recorded, RecordedCall, RecordedPart, Replaced};
 impl Recorded {
     /// Returns the agent's words, thoughts and calls for evidence, each with the place of its part. The user's words,
     /// summaries, and calls that only write a todo list are left out: frames show how work was divided.
-    pub fn happenings(&self) -> Vec<(usize, Happening)> {
-        if self.role != Role::Assistant || self.standing != Standing::Normal {
+    pub fn activities(&self) -> Vec<(usize, Activity)> {
+        if self.role != Role::Assistant || self.standing != MessageKind::Normal {
             return Vec::new();
         }
-        let happening = |part: &RecordedPart| match part {
-            RecordedPart::Text { text, synthetic: false } => Some(Happening::Said(text.clone())),
+        let activity = |part: &RecordedPart| match part {
+            RecordedPart::Text { text, synthetic: false } => Some(Activity::Said(text.clone())),
             RecordedPart::Reasoning(text) if !text.trim().is_empty() => {
-                Some(Happening::Thought(text.clone()))
+                Some(Activity::Thought(text.clone()))
             }
             RecordedPart::Call(call) if !matches!(call.division, Some(Division::Todos(_))) => {
-                Some(Happening::Called(call.as_seen()))
+                Some(Activity::Called(call.as_seen()))
             }
             _ => None,
         };
         let parts = self.parts.iter().enumerate();
-        parts.filter_map(|(at, part)| Some((at, happening(part)?))).collect()
+        parts.filter_map(|(at, part)| Some((at, activity(part)?))).collect()
     }
 }
 

@@ -30,7 +30,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use callstack_core::evidence::Action;
 use callstack_core::framing::Todo;
-use callstack_core::transcript::{CallState, Role, Standing};
+use callstack_core::transcript::{CallState, MessageKind, Role};
 use serde_json::Value;
 
 pub use claude_code::noted_in;
@@ -112,10 +112,11 @@ impl Recording {
     /// in the order in which they were shown: all before it, or those that a compaction left.
     pub fn shown(&self, at: usize) -> Vec<usize> {
         let before = &self.messages[..at.min(self.messages.len())];
-        let Some(summary) = before.iter().rposition(|it| it.standing == Standing::Summary) else {
+        let Some(summary) = before.iter().rposition(|it| it.standing == MessageKind::Summary)
+        else {
             return (0..before.len()).collect();
         };
-        let asked = |place: &usize| before[*place].standing == Standing::CompactionRequest;
+        let asked = |place: &usize| before[*place].standing == MessageKind::CompactionRequest;
         let request = summary.checked_sub(1).filter(asked);
         let kept: HashSet<&String> = before[summary].kept.iter().collect();
         let kept = (0..summary).filter(|place| kept.contains(&before[*place].id));
@@ -164,7 +165,7 @@ pub struct Recorded {
     pub role: Role,
     /// Part of the conversation, or of a compaction. A summary is always of [`Role::Assistant`], whoever
     /// its program says it is from.
-    pub standing: Standing,
+    pub standing: MessageKind,
     /// Of a summary: the earlier messages that the model was still shown beside it, by their ids; none where the
     /// summary replaces all of them.
     pub kept: Vec<String>,
@@ -191,7 +192,7 @@ impl Recorded {
         Self {
             id: id.to_owned(),
             role,
-            standing: Standing::Normal,
+            standing: MessageKind::Normal,
             kept: Vec::new(),
             at,
             parts: Vec::new(),
@@ -205,7 +206,7 @@ impl Recorded {
 
     /// Whether it is the answer of a call of the model in the conversation.
     pub fn is_answer(&self) -> bool {
-        self.role == Role::Assistant && self.standing == Standing::Normal && !self.of_program
+        self.role == Role::Assistant && self.standing == MessageKind::Normal && !self.of_program
     }
 
     /// Whether the user says something in it, in words of their own.

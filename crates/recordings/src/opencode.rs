@@ -1,6 +1,6 @@
 //! The output of `opencode export`: one document with a session and its messages.
 
-use callstack_core::transcript::{Role, Standing};
+use callstack_core::transcript::{MessageKind, Role};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -62,7 +62,7 @@ fn take(mut value: Value, raw: &str, transcript: &mut Transcript, recording: &mu
     if info["role"] == "user" {
         let mut user = Recorded::new(id, Role::User, at);
         if parts.iter().any(|part| part["type"] == "compaction") {
-            user.standing = Standing::CompactionRequest;
+            user.standing = MessageKind::CompactionRequest;
         }
         let tail = parts.iter().find_map(|part| part["tail_start_id"].as_str());
         let tail = tail.and_then(|id| transcript.messages.iter().position(|it| it.id == id));
@@ -79,7 +79,7 @@ fn take(mut value: Value, raw: &str, transcript: &mut Transcript, recording: &mu
     // Versions of old do not say how an answer ended, but when it did.
     let is_finished = info["finish"].is_string() || info["time"]["completed"].is_number();
     if info["summary"] == true && is_finished && !answer.broken_off {
-        answer.standing = Standing::Summary;
+        answer.standing = MessageKind::Summary;
         let request = transcript.messages.last_mut();
         answer.kept = request.map(|it| std::mem::take(&mut it.kept)).unwrap_or_default();
     }

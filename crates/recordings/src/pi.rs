@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::io::{self, BufRead};
 
-use callstack_core::transcript::{Role, Standing};
+use callstack_core::transcript::{MessageKind, Role};
 use serde_json::Value;
 
 use super::tools::{self, taken, text, time, words};
@@ -101,7 +101,7 @@ fn take(
         }
         "compaction" => {
             let mut summary = Recorded::new(&id, Role::Assistant, at);
-            summary.standing = Standing::Summary;
+            summary.standing = MessageKind::Summary;
             // It may name a record that is no message, such as one of a setting.
             let kept = first_kept(&value).and_then(|id| places.get(&id));
             summary.kept = kept.map(|place| transcript.ids_from(*place)).unwrap_or_default();

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use callstack_core::evidence::Action;
-use callstack_core::transcript::{CallState, Standing};
+use callstack_core::transcript::{CallState, MessageKind};
 
 use super::{Recorded, RecordedCall, RecordedPart};
 
@@ -87,7 +87,7 @@ impl Transcript {
     /// replaced.
     pub(super) fn ids(&self, places: Range<usize>) -> Vec<String> {
         let messages = self.messages.get(places).unwrap_or_default();
-        let said = messages.iter().filter(|message| message.standing == Standing::Normal);
+        let said = messages.iter().filter(|message| message.standing == MessageKind::Normal);
         said.map(|message| message.id.clone()).collect()
     }
 

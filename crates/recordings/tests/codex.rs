@@ -1,7 +1,7 @@
 //! Records of Codex that the fixtures do not contain.
 
 use callstack_core::evidence::Action;
-use callstack_core::transcript::Standing;
+use callstack_core::transcript::MessageKind;
 use callstack_recordings::{Format, Recorded, RecordedPart, Recording};
 use serde_json::{Value, json};
 
@@ -75,7 +75,7 @@ fn a_compaction_that_tells_what_is_left_tells_the_summary_once() {
     assert_eq!(shown_words(&recording), wanted);
     // It is the last of two equal messages.
     assert_eq!(shown(&recording)[..2], ["4", "8"]);
-    let summary = recording.messages.iter().find(|it| it.standing == Standing::Summary).unwrap();
+    let summary = recording.messages.iter().find(|it| it.standing == MessageKind::Summary).unwrap();
     let of_program =
         |part: &RecordedPart| matches!(part, RecordedPart::Text { synthetic: true, .. });
     assert_eq!(summary.parts.iter().map(of_program).collect::<Vec<_>>(), [true, false]);

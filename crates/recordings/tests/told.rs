@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use callstack_core::transcript::{Role, Standing};
+use callstack_core::transcript::{MessageKind, Role};
 use callstack_recordings::{Division, Left, Recorded, RecordedCall, RecordedPart, Recording};
 
 pub(crate) fn told(recordings: &[Recording]) -> String {
@@ -28,10 +28,10 @@ pub(crate) fn told(recordings: &[Recording]) -> String {
 
 fn of_message(message: &Recorded) -> String {
     let role = match (message.role, message.standing) {
-        (Role::User, Standing::Normal) => "user",
-        (Role::Assistant, Standing::Normal) => "agent",
-        (_, Standing::CompactionRequest) => "compaction",
-        (_, Standing::Summary) => "summary",
+        (Role::User, MessageKind::Normal) => "user",
+        (Role::Assistant, MessageKind::Normal) => "agent",
+        (_, MessageKind::CompactionRequest) => "compaction",
+        (_, MessageKind::Summary) => "summary",
     };
     let mut text = format!("- {role} {}", message.id);
     if let Some(at) = message.at {

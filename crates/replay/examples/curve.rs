@@ -11,7 +11,7 @@ use std::process::ExitCode;
 use callstack_core::evidence::Budget;
 use callstack_core::masking::Limits;
 use callstack_recordings::{Recording, read};
-use callstack_replay::{LONG, Policy, Replay, Report, Way};
+use callstack_replay::{LONG, Policy, Replay, Report, Strategy};
 
 fn main() -> ExitCode {
     let mut recordings = Vec::new();
@@ -45,11 +45,11 @@ fn main() -> ExitCode {
 fn row(name: &str, recordings: &[Recording], policy: &Policy) -> String {
     let mut report = Report::default();
     for recording in recordings {
-        let replay = Replay::in_ways(recording, policy, &[Way::Frames], &mut |_| {});
+        let replay = Replay::in_ways(recording, policy, &[Strategy::Frames], &mut |_| {});
         report.add(String::new(), recording, &replay);
     }
     let mean = report.finish().mean;
-    let Some(of) = mean.ways.iter().find(|it| it.way == Way::Frames) else {
+    let Some(of) = mean.ways.iter().find(|it| it.way == Strategy::Frames) else {
         return "no session is long enough\n".to_owned();
     };
     format!(

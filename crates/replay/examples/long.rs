@@ -12,7 +12,7 @@ use std::process::{Command, ExitCode};
 use std::time::Instant;
 
 use callstack_recordings::read;
-use callstack_replay::{Policy, Replay, Way};
+use callstack_replay::{Policy, Replay, Strategy};
 use serde_json::{Value, json};
 
 /// A session to make: some bytes in calls, turns and todo items.
@@ -81,7 +81,7 @@ fn one(file: &Path) -> io::Result<()> {
     let mut frames = 0;
     for recording in &recordings {
         let replay = Replay::of(recording, &Policy::default());
-        frames += replay.figures(Way::Frames).calls;
+        frames += replay.figures(Strategy::Frames).calls;
     }
     if frames == 0 {
         return Err(io::Error::other("nothing was replayed"));
@@ -107,7 +107,7 @@ fn peak() -> String {
 const RECORDS: usize = 900;
 
 fn write(shape: &Shape, file: &Path) -> io::Result<()> {
-    let mut session = Making { to: BufWriter::new(File::create(file)?), lines: 0 };
+    let mut session = SessionBuilder { to: BufWriter::new(File::create(file)?), lines: 0 };
     let room = (shape.bytes / shape.calls).saturating_sub(RECORDS);
     let turn = shape.calls.div_ceil(shape.turns);
     session.user(&json!("Find out what parses dates, please."))?;
@@ -168,12 +168,12 @@ fn text(call: usize, bytes: usize) -> String {
     text
 }
 
-struct Making {
+struct SessionBuilder {
     to: BufWriter<File>,
     lines: usize,
 }
 
-impl Making {
+impl SessionBuilder {
     fn user(&mut self, content: &Value) -> io::Result<()> {
         self.line("user", &json!({"role": "user", "content": content}))
     }

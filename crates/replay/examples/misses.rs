@@ -10,7 +10,7 @@ use std::process::ExitCode;
 
 use callstack_core::transcript::PartBody;
 use callstack_recordings::{Recording, read};
-use callstack_replay::{Kind, LONG, Miss, Policy, Replay, Session, Way};
+use callstack_replay::{LONG, Miss, PieceKind, Policy, Replay, Session, Strategy};
 
 fn main() -> ExitCode {
     let mut out = String::new();
@@ -33,11 +33,11 @@ fn main() -> ExitCode {
 }
 
 fn told(recording: &Recording) -> String {
-    let replay = Replay::in_ways(recording, &Policy::default(), &[Way::Frames], &mut |_| {});
-    let figures = |figures: &[(Way, callstack_replay::Figures)]| {
+    let replay = Replay::in_ways(recording, &Policy::default(), &[Strategy::Frames], &mut |_| {});
+    let figures = |figures: &[(Strategy, callstack_replay::Figures)]| {
         let of = |way| figures.iter().find(|(it, _)| *it == way).map(|(_, it)| it.whole());
         let (linear, frames) =
-            (of(Way::Linear).unwrap_or_default(), of(Way::Frames).unwrap_or_default());
+            (of(Strategy::Linear).unwrap_or_default(), of(Strategy::Frames).unwrap_or_default());
         format!(
             "largest {:.3}, input {:.3}, billed {:.3}, with reads {:.3}",
             frames.largest as f64 / linear.largest as f64,
@@ -46,7 +46,7 @@ fn told(recording: &Recording) -> String {
             frames.with_reads() / linear.billed(),
         )
     };
-    let frames = replay.figures(Way::Frames);
+    let frames = replay.figures(Strategy::Frames);
     let mut out = format!(
         "  whole requests: {}; without pauses: {}; {} of {} edits had their old text\n",
         figures(&replay.figures),
@@ -54,7 +54,7 @@ fn told(recording: &Recording) -> String {
         frames.verbatim,
         frames.edits,
     );
-    for miss in replay.misses(Way::Frames) {
+    for miss in replay.misses(Strategy::Frames) {
         let _infallible = writeln!(out, "  {}", line(&replay.session, &miss));
     }
     out
@@ -66,8 +66,10 @@ fn line(session: &Session, miss: &Miss) -> String {
         let piece = session.pieces[message].iter().find(|piece| piece.item == item);
         let body = piece.map(|piece| &session.transcript[message].parts[piece.part].body);
         let holder = match (kind, body) {
-            (Kind::Call, Some(PartBody::Tool { tool, .. })) => format!("a call of {tool}"),
-            (Kind::Result, Some(PartBody::Tool { tool, .. })) => format!("an output of {tool}"),
+            (PieceKind::Call, Some(PartBody::Tool { tool, .. })) => format!("a call of {tool}"),
+            (PieceKind::Result, Some(PartBody::Tool { tool, .. })) => {
+                format!("an output of {tool}")
+            }
             _ => "words".to_owned(),
         };
         let later = session.calls[..miss.call].iter().filter(|call| call.message > message);

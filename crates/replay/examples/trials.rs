@@ -20,8 +20,8 @@ use callstack_core::fold::{Input, ReasoningPolicy, fold};
 use callstack_core::frame::FrameNum;
 use callstack_core::returned::RENDERER_VERSION;
 use callstack_core::transcript::{
-    Anchor, CALLS_LEAVE, CallState, Fold, FoldOp, Message, Part, PartBody, Role, Span, SpanNum,
-    SpanOrigin, Standing,
+    Anchor, CALLS_LEAVE, CallState, Fold, FoldOp, Message, MessageKind, Part, PartBody, Role, Span,
+    SpanNum, SpanOrigin,
 };
 use serde_json::Value;
 
@@ -239,7 +239,7 @@ fn decoded(id: &str, message: &Value) -> Option<Message> {
         Part { id, body }
     };
     let parts = bodies.into_iter().enumerate().map(part).collect();
-    Some(Message { id: id.to_owned(), role, standing: Standing::Normal, parts })
+    Some(Message { id: id.to_owned(), role, standing: MessageKind::Normal, parts })
 }
 
 fn apply(op: &FoldOp, sent: &mut Vec<(String, Value)>) {

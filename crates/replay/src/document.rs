@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::outline::{Bar, Outline};
 use crate::report::{Report, SessionReport};
 use crate::told::rounded;
-use crate::ways::Way;
+use crate::ways::Strategy;
 
 /// Characters of a frame's results in the list of frames.
 const RESULTS: usize = 160;
@@ -80,7 +80,7 @@ impl Parts {
         }));
         let calls = calls(session, outline);
         self.sessions.insert(session.session.clone(), json!({ "calls": calls }));
-        let curve = |(way, tokens): &(Way, Vec<u64>)| json!({ "way": way, "tokens": tokens });
+        let curve = |(way, tokens): &(Strategy, Vec<u64>)| json!({ "way": way, "tokens": tokens });
         let curves: Vec<Value> = outline.curves.iter().map(curve).collect();
         self.curves.push(json!({ "session": session.session, "curves": curves }));
     }
@@ -189,11 +189,11 @@ fn log(bar: &Bar, handle: &str) -> Value {
 
 /// The calls as the views of a live session have them: sent with frames, and as recorded.
 fn calls(session: &SessionReport, outline: &Outline) -> Value {
-    let curve = |way: Way| {
+    let curve = |way: Strategy| {
         let curve = outline.curves.iter().find(|(it, _)| *it == way);
         curve.map(|(_, tokens)| tokens.as_slice()).unwrap_or_default()
     };
-    let (sent, without) = (curve(Way::Frames), curve(Way::Linear));
+    let (sent, without) = (curve(Strategy::Frames), curve(Strategy::Linear));
     let calls = sent.iter().zip(without).enumerate().map(|(place, (sent, without))| {
         json!({
             "place": place,
@@ -203,15 +203,15 @@ fn calls(session: &SessionReport, outline: &Outline) -> Value {
         })
     });
     let calls: Vec<Value> = calls.collect();
-    let of = |way: Way| session.ways.iter().find(|it| it.way == way);
-    let billed = |way: Way| of(way).map_or(0, |it| rounded(it.whole.billed * 100.0));
-    let input = |way: Way| of(way).map_or(0, |it| it.whole.input);
+    let of = |way: Strategy| session.ways.iter().find(|it| it.way == way);
+    let billed = |way: Strategy| of(way).map_or(0, |it| rounded(it.whole.billed * 100.0));
+    let input = |way: Strategy| of(way).map_or(0, |it| it.whole.input);
     let sum = json!({
         "requests": session.calls,
-        "sent": input(Way::Frames),
-        "billedHundredths": billed(Way::Frames),
-        "sentWithout": input(Way::Linear),
-        "billedWithoutHundredths": billed(Way::Linear),
+        "sent": input(Strategy::Frames),
+        "billedHundredths": billed(Strategy::Frames),
+        "sentWithout": input(Strategy::Linear),
+        "billedWithoutHundredths": billed(Strategy::Linear),
     });
     json!({
         "session": session.session,

@@ -10,14 +10,14 @@ use serde::Serialize;
 use crate::item::ItemNum;
 use crate::replay::Replay;
 use crate::requests::Played;
-use crate::ways::Way;
+use crate::ways::Strategy;
 
 #[derive(Serialize)]
 struct Line<'a> {
     session: &'a str,
     /// From 0 on.
     call: usize,
-    way: Way,
+    way: Strategy,
     items: Vec<Piece<'a>>,
     output: &'a str,
 }

@@ -3,10 +3,10 @@
 use callstack_core::cost::{self, PAUSE};
 use serde::Serialize;
 
-use crate::again::Again;
 use crate::changes::Need;
 use crate::item::{ItemNum, Items};
 use crate::requests::{Played, Requests};
+use crate::rereads::Rereads;
 use crate::session::{Call, Session};
 
 /// The cost of a token from the cache, and of a new one, in hundredths of a token of input.
@@ -203,7 +203,7 @@ impl<T: Fn(ItemNum) -> u64> Measure<'_, T> {
     /// `pauses` none empties the provider's cache.
     pub(crate) fn of(&self, requests: &Requests, beside: u64, pauses: bool) -> Figures {
         let mut sent = Sent::new(&self.session.items, requests);
-        let mut again = Again::new(&self.session.items, self.ours_from);
+        let mut again = Rereads::new(&self.session.items, self.ours_from);
         let calls = requests.len() as u64;
         let mut figures = Figures { calls, beside, ..Figures::default() };
         let (mut before, mut sums) = (None, Tokens::default());

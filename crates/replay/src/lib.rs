@@ -3,7 +3,6 @@
 //!
 //! Nothing here asks a model: the agent's words and calls are the recorded ones, whatever it would have been sent.
 
-mod again;
 mod calibration;
 mod changes;
 mod document;
@@ -15,15 +14,15 @@ mod outline;
 mod replay;
 mod report;
 mod requests;
+mod rereads;
+mod sent_messages;
 mod session;
-mod shown;
 mod terms;
 mod told;
 mod trace;
 mod verbatim;
 mod ways;
 
-pub use again::CALL;
 pub use calibration::{BESIDE, Fit};
 pub use changes::Change;
 pub use document::document;
@@ -34,13 +33,14 @@ pub use misses::Miss;
 pub use outline::{Bar, Line, Outline};
 pub use replay::{Progress, Replay};
 pub use report::{
-    LARGE, LONG, Mean, MeanOf, OfLinear, Report, SessionReport, Sizes, Step, WayReport,
+    LARGE, LONG, Mean, MeanOf, OfLinear, Report, SessionReport, Sizes, Step, StrategyReport,
     WithoutPauses, format_name,
 };
 pub use requests::Requests;
-pub use session::{Call, Kind, Piece, Session};
-pub use shown::Shown;
+pub use rereads::CALL;
+pub use sent_messages::SentMessages;
+pub use session::{Call, Piece, PieceKind, Session};
 pub use terms::terms;
 pub use told::{change, lines_of, rounded, short, thousands};
 pub use ways::frames::{Framed, Policy};
-pub use ways::{Way, compaction, frames, linear, masking, window};
+pub use ways::{Strategy, compaction, frames, linear, masking, window};

@@ -6,9 +6,9 @@ use crate::changes::needs;
 use crate::item::ItemNum;
 use crate::replay::Replay;
 use crate::requests::Played;
-use crate::session::{Kind, Session};
+use crate::session::{PieceKind, Session};
 use crate::verbatim::Wanted;
-use crate::ways::{Way, linear};
+use crate::ways::{Strategy, linear};
 
 /// An edit whose old text had left.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,12 +20,12 @@ pub struct Miss {
     /// The texts that had left.
     pub texts: Vec<String>,
     /// The newest piece that held the last of them: its message, its kind and its item.
-    pub held: Option<(usize, Kind, ItemNum)>,
+    pub held: Option<(usize, PieceKind, ItemNum)>,
 }
 
 impl Replay {
     /// Returns the edits whose old text had left the requests of a way, in order.
-    pub fn misses(&self, way: Way) -> Vec<Miss> {
+    pub fn misses(&self, way: Strategy) -> Vec<Miss> {
         let session = &self.session;
         let Some((_, sent)) = self.sent.iter().find(|(it, _)| *it == way) else {
             return Vec::new();
@@ -54,7 +54,7 @@ impl Replay {
     }
 }
 
-fn newest(session: &Session, holders: &[ItemNum]) -> Option<(usize, Kind, ItemNum)> {
+fn newest(session: &Session, holders: &[ItemNum]) -> Option<(usize, PieceKind, ItemNum)> {
     let messages = session.pieces.iter().enumerate().rev();
     let mut pieces = messages.flat_map(|(at, pieces)| pieces.iter().rev().map(move |it| (at, it)));
     let (message, piece) = pieces.find(|(_, piece)| holders.contains(&piece.item))?;

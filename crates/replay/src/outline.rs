@@ -9,9 +9,9 @@ use callstack_core::secrets::{mask, take_to_token_budget};
 use callstack_core::transcript::{PartBody, Role, Span};
 
 use crate::replay::Replay;
-use crate::session::{Kind, Session};
+use crate::session::{PieceKind, Session};
 use crate::told::lines_of;
-use crate::ways::Way;
+use crate::ways::Strategy;
 
 /// Tokens of a line of a frame's log.
 const LINE: usize = 60;
@@ -30,7 +30,7 @@ pub struct Outline {
     /// Tokens of all that was said and done.
     pub tokens: u64,
     /// Tokens of each request, by way.
-    pub curves: Vec<(Way, Vec<u64>)>,
+    pub curves: Vec<(Strategy, Vec<u64>)>,
 }
 
 /// A frame that is drawn.
@@ -197,9 +197,9 @@ impl Drawing<'_> {
                     Some(PartBody::Text { synthetic: true, .. })
                 );
                 let who = match (piece.kind, message.role) {
-                    (Kind::Words, Role::User) if is_own => "user",
-                    (Kind::Words, Role::Assistant) => "agent",
-                    (Kind::Call, _) => "call",
+                    (PieceKind::Words, Role::User) if is_own => "user",
+                    (PieceKind::Words, Role::Assistant) => "agent",
+                    (PieceKind::Call, _) => "call",
                     _ => continue,
                 };
                 if lines.len() == LINES {

@@ -9,8 +9,8 @@ use crate::changes::needs;
 use crate::figures::{Figures, Measure, is_paused, used};
 use crate::item::ItemNum;
 use crate::requests::Requests;
-use crate::session::{Kind, Session};
-use crate::ways::{Way, compaction, frames, linear, masking, window};
+use crate::session::{PieceKind, Session};
+use crate::ways::{Strategy, compaction, frames, linear, masking, window};
 
 /// A replayed session.
 #[derive(Debug)]
@@ -20,11 +20,11 @@ pub struct Replay {
     /// How its tokens were counted.
     pub fit: Fit,
     /// The requests, by way.
-    pub sent: Vec<(Way, Requests)>,
+    pub sent: Vec<(Strategy, Requests)>,
     /// The figures, by way.
-    pub figures: Vec<(Way, Figures)>,
+    pub figures: Vec<(Strategy, Figures)>,
     /// The figures that it would have had with no pause in it, by way.
-    pub unpaused: Vec<(Way, Figures)>,
+    pub unpaused: Vec<(Strategy, Figures)>,
     /// Tokens of the outputs that the agent was shown in one step, where they were most.
     pub largest_step: u64,
     /// Its frames, the root first.
@@ -45,7 +45,7 @@ pub struct Progress {
 impl Replay {
     /// Replays a recording.
     pub fn of(recording: &Recording, policy: &frames::Policy) -> Self {
-        Self::in_ways(recording, policy, &Way::ALL, &mut |_| {})
+        Self::in_ways(recording, policy, &Strategy::ALL, &mut |_| {})
     }
 
     /// Replays a recording in some ways; the linear one is always among them. Tells how far it is with
@@ -53,7 +53,7 @@ impl Replay {
     pub fn in_ways(
         recording: &Recording,
         policy: &frames::Policy,
-        ways: &[Way],
+        ways: &[Strategy],
         told: &mut dyn FnMut(Progress),
     ) -> Self {
         let mut session = Session::of(recording);
@@ -67,13 +67,15 @@ impl Replay {
         let mut whole = Some(whole);
         let (mut all_frames, mut spans) = (Vec::new(), Vec::new());
         let mut sent = Vec::with_capacity(ways.len());
-        for way in Way::ALL.into_iter().filter(|way| ways.contains(way) || *way == Way::Linear) {
+        for way in
+            Strategy::ALL.into_iter().filter(|way| ways.contains(way) || *way == Strategy::Linear)
+        {
             let requests = match way {
-                Way::Linear => whole.take().unwrap_or_default(),
-                Way::Compaction => compaction::requests(&mut session, &fit),
-                Way::Masking => masking::requests(&mut session),
-                Way::Window => window::requests(&session),
-                Way::Frames => {
+                Strategy::Linear => whole.take().unwrap_or_default(),
+                Strategy::Compaction => compaction::requests(&mut session, &fit),
+                Strategy::Masking => masking::requests(&mut session),
+                Strategy::Window => window::requests(&session),
+                Strategy::Frames => {
                     let mut done = |call| told(Progress { call, calls });
                     let framed = frames::requests(&mut session, policy, &fit, &mut done);
                     (all_frames, spans) = (framed.frames, framed.spans);
@@ -83,7 +85,7 @@ impl Replay {
             sent.push((way, requests));
         }
         let no_pauses = frames::Policy { pauses: false, ..*policy };
-        let is_asked = ways.contains(&Way::Frames) && has_pauses(&session);
+        let is_asked = ways.contains(&Strategy::Frames) && has_pauses(&session);
         let unpaused = is_asked
             .then(|| frames::requests(&mut session, &no_pauses, &fit, &mut |_| {}).requests);
         let measure = Measure {
@@ -93,12 +95,12 @@ impl Replay {
             ours_from,
             tokens: |item| fit.tokens(session.items.get(item).estimated),
         };
-        let figures = |(way, sent): &(Way, Requests)| {
+        let figures = |(way, sent): &(Strategy, Requests)| {
             (*way, measure.of(sent, fit.beside + way.beside(), true))
         };
         let figures = sent.iter().map(figures).collect();
-        let without = |(way, sent): &(Way, Requests)| {
-            let sent = unpaused.as_ref().filter(|_| *way == Way::Frames).unwrap_or(sent);
+        let without = |(way, sent): &(Strategy, Requests)| {
+            let sent = unpaused.as_ref().filter(|_| *way == Strategy::Frames).unwrap_or(sent);
             (*way, measure.of(sent, fit.beside + way.beside(), false))
         };
         let unpaused = sent.iter().map(without).collect();
@@ -108,7 +110,7 @@ impl Replay {
     }
 
     /// The figures of a way; those of no call where it was left out.
-    pub fn figures(&self, way: Way) -> Figures {
+    pub fn figures(&self, way: Strategy) -> Figures {
         let found = self.figures.iter().find(|(it, _)| *it == way);
         found.map(|(_, figures)| figures.clone()).unwrap_or_default()
     }
@@ -127,7 +129,7 @@ fn has_pauses(session: &Session) -> bool {
 /// after them.
 fn largest_step(session: &Session, fit: &Fit) -> u64 {
     let outputs = session.pieces.iter().map(|pieces| {
-        let outputs = pieces.iter().filter(|piece| piece.kind == Kind::Result);
+        let outputs = pieces.iter().filter(|piece| piece.kind == PieceKind::Result);
         outputs.map(|piece| session.items.get(piece.item).estimated).sum::<u64>()
     });
     fit.tokens(outputs.max().unwrap_or_default())

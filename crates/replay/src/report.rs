@@ -9,7 +9,7 @@ use serde::Serialize;
 use crate::calibration::Fit;
 use crate::figures::Figures;
 use crate::replay::Replay;
-use crate::ways::Way;
+use crate::ways::Strategy;
 
 /// Calls of the model from which on a session counts in the mean: in shorter ones there is little to fold.
 pub const LONG: u64 = 80;
@@ -21,7 +21,7 @@ pub struct Report {
     /// Each session.
     pub sessions: Vec<SessionReport>,
     /// The sums over all sessions.
-    pub sum: Vec<WayReport>,
+    pub sum: Vec<StrategyReport>,
     /// The means over the long sessions.
     pub mean: Mean,
 }
@@ -53,7 +53,7 @@ pub struct SessionReport {
     /// The most that was shown in one step.
     pub largest_step: Step,
     /// Each way of sending.
-    pub ways: Vec<WayReport>,
+    pub ways: Vec<StrategyReport>,
     /// Records that were passed over, by kind.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub skipped: BTreeMap<String, usize>,
@@ -64,9 +64,9 @@ pub struct SessionReport {
 /// Figures of a way of sending.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct WayReport {
+pub struct StrategyReport {
     /// The way.
-    pub way: Way,
+    pub way: Strategy,
     /// The conversation alone.
     #[serde(flatten)]
     pub conversation: Sizes,
@@ -162,7 +162,7 @@ pub struct Mean {
 #[serde(rename_all = "camelCase")]
 pub struct MeanOf {
     /// The way.
-    pub way: Way,
+    pub way: Strategy,
     /// Of the shares of the linear way's.
     pub of_linear: OfLinear,
     /// The same of whole requests.
@@ -202,7 +202,7 @@ pub const LARGE: f64 = 1.0 / 3.0;
 impl Report {
     /// Adds a session. The sums and means are those of [`Report::finish`].
     pub fn add(&mut self, file: String, recording: &Recording, replay: &Replay) {
-        let linear = Measured::of(replay, Way::Linear);
+        let linear = Measured::of(replay, Strategy::Linear);
         let ways = replay.figures.iter().map(|(way, _)| Measured::of(replay, *way));
         let ways = ways.map(|measured| measured.report(&linear));
         let beside = linear.figures.beside;
@@ -234,7 +234,7 @@ impl Report {
     /// Adds everything up.
     #[must_use]
     pub fn finish(mut self) -> Self {
-        let ways: Vec<Way> = Way::ALL
+        let ways: Vec<Strategy> = Strategy::ALL
             .into_iter()
             .filter(|way| self.sessions.iter().any(|it| it.ways.iter().any(|of| of.way == *way)))
             .collect();
@@ -247,7 +247,7 @@ impl Report {
             sum.calls = self.sessions.iter().map(|it| it.calls).sum();
             sum
         };
-        let linear = total(Way::Linear);
+        let linear = total(Strategy::Linear);
         let sum = ways.iter().map(|way| total(*way).report(*way, &linear)).collect();
         let mean = self.means(&ways);
         self.sum = sum;
@@ -255,22 +255,22 @@ impl Report {
         self
     }
 
-    fn means(&self, ways: &[Way]) -> Mean {
+    fn means(&self, ways: &[Strategy]) -> Mean {
         let long: Vec<&SessionReport> =
             self.sessions.iter().filter(|it| it.calls >= LONG).collect();
-        let of = |way: Way| {
-            let these: Vec<&WayReport> =
+        let of = |way: Strategy| {
+            let these: Vec<&StrategyReport> =
                 long.iter().flat_map(|it| it.ways.iter().filter(move |of| of.way == way)).collect();
-            let mean = |value: &dyn Fn(&WayReport) -> f64| {
+            let mean = |value: &dyn Fn(&StrategyReport) -> f64| {
                 these.iter().map(|it| value(it)).sum::<f64>() / these.len().max(1) as f64
             };
-            let least = |value: &dyn Fn(&WayReport) -> f64| {
+            let least = |value: &dyn Fn(&StrategyReport) -> f64| {
                 these.iter().map(|it| value(it)).fold(1.0, f64::min)
             };
-            let most = |value: &dyn Fn(&WayReport) -> f64| {
+            let most = |value: &dyn Fn(&StrategyReport) -> f64| {
                 these.iter().map(|it| value(it)).fold(0.0, f64::max)
             };
-            let unpaused = |it: &WayReport| it.without_pauses.unwrap_or_default();
+            let unpaused = |it: &StrategyReport| it.without_pauses.unwrap_or_default();
             MeanOf {
                 way,
                 of_linear: mean_of(&these, |it| it.conversation.of_linear),
@@ -295,7 +295,7 @@ impl Report {
 }
 
 /// The means of shares.
-fn mean_of(ways: &[&WayReport], of: impl Fn(&WayReport) -> OfLinear) -> OfLinear {
+fn mean_of(ways: &[&StrategyReport], of: impl Fn(&StrategyReport) -> OfLinear) -> OfLinear {
     let mean = |value: &dyn Fn(&OfLinear) -> f64| {
         ways.iter().map(|it| value(&of(it))).sum::<f64>() / ways.len().max(1) as f64
     };
@@ -311,22 +311,22 @@ fn mean_of(ways: &[&WayReport], of: impl Fn(&WayReport) -> OfLinear) -> OfLinear
 
 /// A way of sending a session, with and without the session's pauses.
 struct Measured {
-    way: Way,
+    way: Strategy,
     figures: Figures,
     unpaused: Figures,
 }
 
 impl Measured {
-    fn of(replay: &Replay, way: Way) -> Self {
+    fn of(replay: &Replay, way: Strategy) -> Self {
         let found = replay.unpaused.iter().find(|(it, _)| *it == way);
         let unpaused = found.map(|(_, figures)| figures.clone()).unwrap_or_default();
         Self { way, figures: replay.figures(way), unpaused }
     }
 
-    fn report(self, linear: &Self) -> WayReport {
+    fn report(self, linear: &Self) -> StrategyReport {
         let Self { way, figures, unpaused } = self;
         let shares = |one: &Figures, linear: &Figures| Sizes::of(one, linear).of_linear;
-        WayReport {
+        StrategyReport {
             way,
             conversation: Sizes::of(&figures, &linear.figures),
             whole: Sizes::of(&figures.whole(), &linear.figures.whole()),
@@ -399,7 +399,7 @@ struct Sum {
 }
 
 impl Sum {
-    fn add(&mut self, one: &WayReport) {
+    fn add(&mut self, one: &StrategyReport) {
         self.conversation.add(&one.conversation);
         self.whole.add(&one.whole);
         self.used += one.used;
@@ -409,12 +409,12 @@ impl Sum {
         self.reads += one.reads;
     }
 
-    fn report(mut self, way: Way, linear: &Self) -> WayReport {
+    fn report(mut self, way: Strategy, linear: &Self) -> StrategyReport {
         for sizes in [&mut self.conversation, &mut self.whole] {
             sizes.mean = sizes.input as f64 / self.calls.max(1) as f64;
         }
         let part = |part: u64, all: u64| share(part as f64, all as f64);
-        WayReport {
+        StrategyReport {
             way,
             conversation: self.conversation.beside(&linear.conversation),
             whole: self.whole.beside(&linear.whole),

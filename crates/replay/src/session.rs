@@ -5,16 +5,16 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use callstack_core::evidence::terms::relative;
-use callstack_core::evidence::{Action, Happening};
-use callstack_core::framing::{Mark, Moment};
+use callstack_core::evidence::{Action, Activity};
+use callstack_core::framing::{FramingMessage, WorkMarker};
 use callstack_core::masking::subject::Subject;
-use callstack_core::transcript::{CallState, Message, Part, PartBody, Role, Standing};
+use callstack_core::transcript::{CallState, Message, MessageKind, Part, PartBody, Role};
 use callstack_recordings::{Division, Recorded, RecordedCall, RecordedPart, Recording, Usage};
 use serde_json::Value;
 
 use crate::changes::{self, Change};
 use crate::item::{ItemNum, Items};
-use crate::shown::Shown;
+use crate::sent_messages::SentMessages;
 
 /// A session that can be replayed.
 #[derive(Debug)]
@@ -32,12 +32,12 @@ pub struct Session {
     /// The pieces of each message, in order.
     pub pieces: Vec<Vec<Piece>>,
     /// The divisions of work in each message.
-    pub moments: Vec<Moment>,
+    pub moments: Vec<FramingMessage>,
     /// The agent's words and calls, in order.
-    happenings: Vec<Happening>,
+    activities: Vec<Activity>,
     /// The number of these up to the end of each message.
     happened: Vec<usize>,
-    /// Which of the happenings a part of a message is.
+    /// Which of the activities a part of a message is.
     tool_calls: HashMap<(usize, usize), usize>,
     /// The subjects of the results of calls, by message and part.
     subjects: HashMap<(usize, usize), Subject>,
@@ -55,14 +55,14 @@ pub struct Piece {
     /// The place of the part that it belongs to.
     pub part: usize,
     /// Its kind.
-    pub kind: Kind,
+    pub kind: PieceKind,
     /// Its text.
     pub item: ItemNum,
 }
 
 /// The kind of a piece.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum PieceKind {
     /// Words, or a file's name.
     Words,
     /// A tool call: its name and arguments.
@@ -78,7 +78,7 @@ pub struct Call {
     pub message: usize,
     /// The messages that were sent, in order: all before it, or those that the recording's last compaction left and
     /// those after it.
-    pub shown: Shown,
+    pub shown: SentMessages,
     /// When it was answered: milliseconds since 1970.
     pub at: Option<i64>,
     /// The provider's report.
@@ -103,7 +103,7 @@ impl Session {
             transcript: Vec::with_capacity(recording.messages.len()),
             pieces: Vec::new(),
             moments: Vec::new(),
-            happenings: Vec::new(),
+            activities: Vec::new(),
             happened: Vec::new(),
             tool_calls: HashMap::new(),
             subjects: HashMap::new(),
@@ -114,18 +114,18 @@ impl Session {
         // The messages that the last compaction left, and the first one after it.
         let mut left: (Arc<[usize]>, usize) = (Arc::default(), 0);
         for (at, recorded) in recording.messages.iter().enumerate() {
-            if at > 0 && recording.messages[at - 1].standing == Standing::Summary {
+            if at > 0 && recording.messages[at - 1].standing == MessageKind::Summary {
                 left = (recording.shown(at).into(), at);
             }
-            session.read(at, recorded, &Shown::new(Arc::clone(&left.0), left.1..at));
+            session.read(at, recorded, &SentMessages::new(Arc::clone(&left.0), left.1..at));
         }
         session
     }
 
     /// The tool call that a part of a message is.
-    pub(crate) fn called(&self, message: usize, part: usize) -> Option<Happening> {
+    pub(crate) fn called(&self, message: usize, part: usize) -> Option<Activity> {
         let call = self.tool_calls.get(&(message, part))?;
-        self.happenings.get(*call).cloned()
+        self.activities.get(*call).cloned()
     }
 
     /// Returns the subject of a call's result, where a newer one may replace it.
@@ -134,39 +134,40 @@ impl Session {
     }
 
     /// Returns the agent's words and calls in some messages.
-    pub(crate) fn happened(&self, messages: Range<usize>) -> &[Happening] {
+    pub(crate) fn happened(&self, messages: Range<usize>) -> &[Activity] {
         let behind = |message: usize| self.happened.get(message).copied();
         let from = messages.start.checked_sub(1).map_or(Some(0), behind);
         let to = messages.end.checked_sub(1).map_or(Some(0), behind);
-        from.zip(to).and_then(|(from, to)| self.happenings.get(from..to)).unwrap_or_default()
+        from.zip(to).and_then(|(from, to)| self.activities.get(from..to)).unwrap_or_default()
     }
 
     /// How many compactions the recording holds.
     pub fn compactions(&self) -> usize {
-        self.transcript.iter().filter(|message| message.standing == Standing::Summary).count()
+        self.transcript.iter().filter(|message| message.standing == MessageKind::Summary).count()
     }
 
-    fn read(&mut self, at: usize, recorded: &Recorded, shown: &Shown) {
+    fn read(&mut self, at: usize, recorded: &Recorded, shown: &SentMessages) {
         let message = message(recorded);
         let pieces = self.pieces_of(recorded);
         let changes = self.changes_of(recorded, &pieces);
-        let texts = |kinds: &[Kind]| {
+        let texts = |kinds: &[PieceKind]| {
             let of_kind = pieces.iter().filter(|piece| kinds.contains(&piece.kind));
             of_kind.map(|piece| self.items.get(piece.item).estimated).sum::<u64>()
         };
-        let weight = usize::try_from(texts(&[Kind::Call, Kind::Result])).unwrap_or(usize::MAX);
-        self.moments.push(Moment::of(&message, words(recorded), weight, marks(recorded)));
-        let happened = recorded.happenings();
-        for (place, (part, happening)) in happened.iter().enumerate() {
-            self.tool_calls.insert((at, *part), self.happenings.len() + place);
-            if let Happening::Called(call) = happening
+        let weight =
+            usize::try_from(texts(&[PieceKind::Call, PieceKind::Result])).unwrap_or(usize::MAX);
+        self.moments.push(FramingMessage::of(&message, words(recorded), weight, marks(recorded)));
+        let happened = recorded.activities();
+        for (place, (part, activity)) in happened.iter().enumerate() {
+            self.tool_calls.insert((at, *part), self.activities.len() + place);
+            if let Activity::Called(call) = activity
                 && !call.failed
             {
                 self.subjects.insert((at, *part), Subject::of(call));
             }
         }
-        self.happenings.extend(happened.into_iter().map(|(_, happening)| happening));
-        self.happened.push(self.happenings.len());
+        self.activities.extend(happened.into_iter().map(|(_, activity)| activity));
+        self.happened.push(self.activities.len());
         self.times.push(recorded.at);
         if recorded.is_answer() {
             let output = self.items.add(format!("{}/output", recorded.id), output(recorded));
@@ -194,10 +195,10 @@ impl Session {
                 self.reads.entry(file).or_default().push(piece.item);
             };
             match (piece.kind, &call.action) {
-                (Kind::Result, Action::Read(path)) if call.state == CallState::Completed => {
+                (PieceKind::Result, Action::Read(path)) if call.state == CallState::Completed => {
                     shows(path);
                 }
-                (Kind::Call, Action::Wrote(_)) => {
+                (PieceKind::Call, Action::Wrote(_)) => {
                     let changes = changes::changes(call, piece.item, &self.project);
                     let wholes = changes.iter().filter(|change| change.replaced.is_empty());
                     wholes.for_each(|change| shows(&change.file));
@@ -218,16 +219,16 @@ impl Session {
                 pieces.push(Piece { part, kind, item });
             };
             match body {
-                RecordedPart::Text { text, .. } => add(Kind::Words, "", text.clone()),
+                RecordedPart::Text { text, .. } => add(PieceKind::Words, "", text.clone()),
                 // Reasoning is not sent again after another prefix, so no way of sending may gain by it.
                 RecordedPart::Reasoning(_) => {}
                 RecordedPart::File { name, mime } => {
-                    add(Kind::Words, "", format!("({name} {mime})"));
+                    add(PieceKind::Words, "", format!("({name} {mime})"));
                 }
                 RecordedPart::Call(call) => {
-                    add(Kind::Call, "", written(call));
+                    add(PieceKind::Call, "", written(call));
                     if let Some(output) = &call.output {
-                        add(Kind::Result, "/result", output.clone());
+                        add(PieceKind::Result, "/result", output.clone());
                     }
                 }
             }
@@ -278,17 +279,17 @@ fn words(recorded: &Recorded) -> String {
     }
 }
 
-fn marks(recorded: &Recorded) -> Vec<Mark> {
+fn marks(recorded: &Recorded) -> Vec<WorkMarker> {
     let calls = recorded.parts.iter().filter_map(|part| match part {
         RecordedPart::Call(call) => Some(call),
         _ => None,
     });
-    let mut marks: Vec<Mark> = calls
+    let mut marks: Vec<WorkMarker> = calls
         .filter_map(|call| match call.division.as_ref()? {
             Division::Todos(items) => {
-                Some(Mark::Todos { call: call.id.clone(), items: items.clone() })
+                Some(WorkMarker::Todos { call: call.id.clone(), items: items.clone() })
             }
-            Division::Subagent { title, prompt } => Some(Mark::Subagent {
+            Division::Subagent { title, prompt } => Some(WorkMarker::Subagent {
                 call: call.id.clone(),
                 title: title.clone(),
                 prompt: prompt.clone(),
@@ -298,7 +299,7 @@ fn marks(recorded: &Recorded) -> Vec<Mark> {
         })
         .collect();
     if recorded.broken_off {
-        marks.push(Mark::BrokenOff);
+        marks.push(WorkMarker::BrokenOff);
     }
     marks
 }

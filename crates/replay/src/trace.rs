@@ -12,7 +12,7 @@ use callstack_core::transcript::CallState;
 use callstack_recordings::{Recorded, RecordedCall, RecordedPart, Recording};
 
 use crate::replay::Replay;
-use crate::ways::Way;
+use crate::ways::Strategy;
 
 impl Replay {
     /// Returns the session with the frames that it would have had, and each call's tokens with and without these.
@@ -47,7 +47,7 @@ impl Replay {
     /// The size of each call's whole request, with frames and as recorded.
     fn weighed(&self) -> Vec<WeighedCall> {
         let (with, without) =
-            (self.figures(Way::Frames).whole(), self.figures(Way::Linear).whole());
+            (self.figures(Strategy::Frames).whole(), self.figures(Strategy::Linear).whole());
         let with = with.curve.into_iter().zip(with.bills);
         let without = without.curve.into_iter().zip(without.bills);
         let weighed =

@@ -10,13 +10,13 @@ use serde::Serialize;
 
 use crate::item::ItemNum;
 use crate::requests::Requests;
+use crate::sent_messages::SentMessages;
 use crate::session::{Call, Session};
-use crate::shown::Shown;
 
 /// A way of sending a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Way {
+pub enum Strategy {
     /// Everything since the recording's last compaction.
     Linear,
     /// A summary in the place of the history at the model's limit.
@@ -29,7 +29,7 @@ pub enum Way {
     Frames,
 }
 
-impl Way {
+impl Strategy {
     /// All ways, the one that the others are measured by first.
     pub const ALL: [Self; 5] =
         [Self::Linear, Self::Compaction, Self::Masking, Self::Window, Self::Frames];
@@ -68,7 +68,7 @@ pub(crate) fn weight(session: &Session, message: usize) -> u64 {
 /// As recorded: everything since the recording's own last compaction, which is part of the recording.
 pub fn linear(session: &Session) -> Requests {
     let mut requests = Requests::default();
-    let mut before = &Shown::default();
+    let mut before = &SentMessages::default();
     for Call { shown, .. } in &session.calls {
         requests.begin();
         if shown.starts_with(before) {

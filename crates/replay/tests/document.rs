@@ -1,6 +1,6 @@
 //! The document that the page shows.
 
-use callstack_replay::{Bar, Outline, Policy, Replay, Report, Way, document};
+use callstack_replay::{Bar, Outline, Policy, Replay, Report, Strategy, document};
 use serde_json::{Value, json};
 
 use crate::sessions::work;
@@ -73,15 +73,17 @@ fn calls_are_those_of_the_report() {
     let (report, outline, document) = of_sessions(1);
     let session = &report.sessions[0];
     let calls = &document["sessions"][&session.session]["calls"];
-    let sizes = |way: Way| &outline.curves.iter().find(|(it, _)| *it == way).unwrap().1;
+    let sizes = |way: Strategy| &outline.curves.iter().find(|(it, _)| *it == way).unwrap().1;
     let each = calls["calls"].as_array().unwrap();
     assert_eq!(each.len() as u64, session.calls);
-    for ((call, sent), without) in each.iter().zip(sizes(Way::Frames)).zip(sizes(Way::Linear)) {
+    for ((call, sent), without) in
+        each.iter().zip(sizes(Strategy::Frames)).zip(sizes(Strategy::Linear))
+    {
         assert_eq!((&call["tokens"], &call["tokensWithout"]), (&json!(sent), &json!(without)));
     }
-    let of = |way: Way| session.ways.iter().find(|it| it.way == way).unwrap();
-    assert_eq!(calls["sum"]["sent"], of(Way::Frames).whole.input);
-    assert_eq!(calls["sum"]["sentWithout"], of(Way::Linear).whole.input);
+    let of = |way: Strategy| session.ways.iter().find(|it| it.way == way).unwrap();
+    assert_eq!(calls["sum"]["sent"], of(Strategy::Frames).whole.input);
+    assert_eq!(calls["sum"]["sentWithout"], of(Strategy::Linear).whole.input);
     assert_eq!(document["replay"]["report"], json!(report));
     assert_eq!(document["replay"]["curves"][0]["curves"].as_array().unwrap().len(), 5);
 }

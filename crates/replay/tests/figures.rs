@@ -1,17 +1,19 @@
 //! Figures, on sessions that a reader can count by hand.
 
 use callstack_replay::{
-    BESIDE, CALL, Kind, Miss, Policy, Replay, Report, Session, Way, dump, linear, terms,
+    BESIDE, CALL, Miss, PieceKind, Policy, Replay, Report, Session, Strategy, dump, linear, terms,
 };
 use insta::assert_snapshot;
 
-use crate::sessions::{Making, edit, program, read, replace, run, todos, words, work, write};
+use crate::sessions::{
+    SessionBuilder, edit, program, read, replace, run, todos, words, work, write,
+};
 
 fn replay(recording: &callstack_recordings::Recording) -> Replay {
     Replay::of(recording, &Policy::default())
 }
 
-fn texts(replay: &Replay, way: Way, call: usize) -> Vec<String> {
+fn texts(replay: &Replay, way: Strategy, call: usize) -> Vec<String> {
     let (_, sent) = replay.sent.iter().find(|(it, _)| *it == way).unwrap();
     let request = sent.iter().nth(call).unwrap();
     request.iter().map(|item| replay.session.items.get(*item).text.clone()).collect()
@@ -19,17 +21,21 @@ fn texts(replay: &Replay, way: Way, call: usize) -> Vec<String> {
 
 #[test]
 fn a_request_is_all_that_came_before_it() {
-    let recording = Making::new()
+    let recording = SessionBuilder::new()
         .user("Look")
         .agent(vec![words("I look."), run("ls", "main.rs")])
         .agent(vec![words("There is main.rs.")])
         .done();
     let replay = replay(&recording);
-    assert_eq!(texts(&replay, Way::Linear, 0), ["Look"]);
+    assert_eq!(texts(&replay, Strategy::Linear, 0), ["Look"]);
     let second = ["Look", "I look.", "Bash\ncommand: ls", "main.rs"];
-    assert_eq!(texts(&replay, Way::Linear, 1), second);
-    assert_eq!(texts(&replay, Way::Frames, 1), second, "nothing is folded, so it is as recorded");
-    let figures = replay.figures(Way::Linear);
+    assert_eq!(texts(&replay, Strategy::Linear, 1), second);
+    assert_eq!(
+        texts(&replay, Strategy::Frames, 1),
+        second,
+        "nothing is folded, so it is as recorded"
+    );
+    let figures = replay.figures(Strategy::Linear);
     let tokens = |request: &[&str]| {
         request.iter().map(|text| callstack_core::text::estimate_tokens(text) as u64).sum::<u64>()
     };
@@ -42,13 +48,13 @@ fn a_request_is_all_that_came_before_it() {
 #[test]
 fn after_a_pause_everything_is_new() {
     let session = |pause| {
-        let recording = Making::new()
+        let recording = SessionBuilder::new()
             .user("Look")
             .agent(vec![run("ls", "main.rs")])
             .pause(pause)
             .agent(vec![words("There is main.rs.")])
             .done();
-        replay(&recording).figures(Way::Linear)
+        replay(&recording).figures(Strategy::Linear)
     };
     let (short, long) = (session(299_000), session(299_001));
     assert_eq!(short.input, long.input);
@@ -59,13 +65,13 @@ fn after_a_pause_everything_is_new() {
 #[test]
 fn times_without_sense_are_no_pause_or_one() {
     let session = |times: [i64; 3]| {
-        let mut making = Making::new();
+        let mut making = SessionBuilder::new();
         making.user("Look").agent(vec![run("ls", "main.rs")]).agent(vec![words("There it is.")]);
         let mut recording = making.done();
         for (message, at) in recording.messages.iter_mut().zip(times) {
             message.at = Some(at);
         }
-        replay(&recording).figures(Way::Frames)
+        replay(&recording).figures(Strategy::Frames)
     };
     let forwards = session([i64::MIN, i64::MIN, i64::MAX]);
     assert_eq!(forwards.billed_hundredths, 125 * forwards.input);
@@ -76,7 +82,7 @@ fn times_without_sense_are_no_pause_or_one() {
 #[test]
 fn how_far_it_is_is_told_with_each_call() {
     let mut told = Vec::new();
-    let ways = [Way::Frames];
+    let ways = [Strategy::Frames];
     let replay = Replay::in_ways(&work(), &Policy::default(), &ways, &mut |progress| {
         told.push((progress.call, progress.calls));
     });
@@ -86,7 +92,7 @@ fn how_far_it_is_is_told_with_each_call() {
 
 #[test]
 fn names_of_tools_are_not_what_the_agent_writes_again() {
-    let recording = Making::new()
+    let recording = SessionBuilder::new()
         .user("Look")
         .agent(vec![todos(&[">see parse_date"])])
         .agent(vec![todos(&["+see parse_date"])])
@@ -98,12 +104,12 @@ fn names_of_tools_are_not_what_the_agent_writes_again() {
     };
     assert_eq!(of(1), "+see parse_date");
     // parse_date is, TodoWrite is not.
-    assert_eq!(replay.figures(Way::Linear).used, 1);
+    assert_eq!(replay.figures(Strategy::Linear).used, 1);
 }
 
 #[test]
 fn a_recorded_compaction_is_part_of_every_way() {
-    let recording = Making::new()
+    let recording = SessionBuilder::new()
         .user("Look")
         .agent(vec![run("ls", "parse_date")])
         .summary("We looked.")
@@ -115,7 +121,7 @@ fn a_recorded_compaction_is_part_of_every_way() {
         assert_eq!(texts(&replay, *way, 1), ["We looked.", "Go on"], "{}", way.name());
     }
     assert_eq!(
-        replay.figures(Way::Linear).used,
+        replay.figures(Strategy::Linear).used,
         0,
         "what the agent no longer had is not asked for"
     );
@@ -123,7 +129,7 @@ fn a_recorded_compaction_is_part_of_every_way() {
 
 #[test]
 fn tokens_are_counted_as_the_provider_does() {
-    let mut making = Making::new();
+    let mut making = SessionBuilder::new();
     making.user("Look at everything");
     for at in 0..12 {
         making.agent(vec![run("ls", &program("file", 5 + at))]);
@@ -151,20 +157,20 @@ fn without_reports_the_estimate_stands() {
 #[test]
 fn an_item_that_is_over_is_replaced_by_what_it_returned() {
     let replay = replay(&work());
-    let sent = texts(&replay, Way::Frames, 5);
+    let sent = texts(&replay, Strategy::Frames, 5);
     assert_snapshot!(sent.join("\n----\n"));
 }
 
 #[test]
 fn a_finished_turn_leaves_words_and_reply() {
     let replay = replay(&work());
-    let sent = texts(&replay, Way::Frames, 9);
+    let sent = texts(&replay, Strategy::Frames, 9);
     assert_snapshot!(sent.join("\n----\n"));
 }
 
 /// The places of the outputs that are masked at each call.
 fn masked(replay: &Replay) -> Vec<Vec<String>> {
-    let frames = &replay.sent.iter().find(|(way, _)| *way == Way::Frames).unwrap().1;
+    let frames = &replay.sent.iter().find(|(way, _)| *way == Strategy::Frames).unwrap().1;
     let masked = |request: Vec<u32>| -> Vec<String> {
         let items = request.into_iter().map(|item| replay.session.items.get(item));
         let masked = items.filter(|it| it.text.starts_with("[callstack] This output"));
@@ -174,7 +180,7 @@ fn masked(replay: &Replay) -> Vec<Vec<String>> {
 }
 
 fn reads(files: usize, lines: usize) -> Replay {
-    let mut making = Making::new();
+    let mut making = SessionBuilder::new();
     making.user("Look at the files again and again");
     for at in 0..60 {
         let name = format!("file{}", at % files);
@@ -195,7 +201,7 @@ fn what_was_read_again_is_masked_in_batches_and_stays_masked() {
         batches += usize::from(pair[0] != pair[1]);
     }
     assert!(batches * 2 < all.len(), "{batches} batches of {}", all.len());
-    let (whole, frames) = (replay.figures(Way::Linear), replay.figures(Way::Frames));
+    let (whole, frames) = (replay.figures(Strategy::Linear), replay.figures(Strategy::Frames));
     assert!(frames.largest * 2 < whole.largest && frames.billed() < whole.billed(), "{frames:?}");
 }
 
@@ -207,7 +213,7 @@ fn what_nothing_replaced_is_not_masked() {
 #[test]
 fn what_is_too_large_from_the_start_is_never_sent_whole() {
     let large = |name| read(&format!("/home/me/app/src/{name}.rs"), &program(name, 1_500));
-    let recording = Making::new()
+    let recording = SessionBuilder::new()
         .user("Look")
         .agent(vec![large("date"), large("time")])
         .agent(vec![words("date_7 is there."), large("zone")])
@@ -215,14 +221,14 @@ fn what_is_too_large_from_the_start_is_never_sent_whole() {
         .done();
     let replay = replay(&recording);
     let has = |way, text: &str| texts(&replay, way, 1).concat().contains(text);
-    assert!(has(Way::Linear, "date_9") && !has(Way::Masking, "date_9"));
-    let (linear, masking) = (replay.figures(Way::Linear), replay.figures(Way::Masking));
+    assert!(has(Strategy::Linear, "date_9") && !has(Strategy::Masking, "date_9"));
+    let (linear, masking) = (replay.figures(Strategy::Linear), replay.figures(Strategy::Masking));
     assert!(masking.kept < linear.kept && masking.largest < linear.largest, "{masking:?}");
 }
 
 #[test]
 fn a_child_session_has_no_frames() {
-    let mut making = Making::from(work());
+    let mut making = SessionBuilder::from(work());
     let replay = replay(&making.child().done());
     assert_eq!(replay.frames.len(), 1);
 }
@@ -243,10 +249,10 @@ fn what_is_dumped_is_what_was_counted() {
         terms(text, |term| found |= term == wanted);
         found
     };
-    for way in Way::ALL {
+    for way in Strategy::ALL {
         let (mut tokens, mut used, mut kept) = (0, 0, 0);
-        let of = |way: Way| lines.iter().filter(move |line| line["way"] == way.name());
-        for (whole, line) in of(Way::Linear).zip(of(way)) {
+        let of = |way: Strategy| lines.iter().filter(move |line| line["way"] == way.name());
+        for (whole, line) in of(Strategy::Linear).zip(of(way)) {
             assert_eq!((&whole["session"], &whole["call"]), (&line["session"], &line["call"]));
             let texts = |line: &serde_json::Value| -> Vec<String> {
                 let items = line["items"].as_array().unwrap().iter();
@@ -275,7 +281,7 @@ fn what_is_dumped_is_what_was_counted() {
 
 #[test]
 fn a_call_and_its_result_go_together() {
-    let mut making = Making::new();
+    let mut making = SessionBuilder::new();
     making.user("Build it");
     for at in 0..30 {
         making.agent(vec![read("/a/b.rs", &program("b", 100 + at)), edit("/a/b.rs", "x")]);
@@ -292,7 +298,7 @@ fn a_call_and_its_result_go_together() {
                 }
             }
             for pieces in &replay.session.pieces {
-                for call in pieces.iter().filter(|piece| piece.kind == Kind::Call) {
+                for call in pieces.iter().filter(|piece| piece.kind == PieceKind::Call) {
                     let id = replay.session.items.get(call.item).id.as_str();
                     let result = format!("{id}/result");
                     let told = ids.contains(&result.as_str());
@@ -306,7 +312,7 @@ fn a_call_and_its_result_go_together() {
 /// A finished turn in which a file was read, and a turn that changes it without reading it again.
 fn edited(with: &[callstack_recordings::RecordedPart]) -> callstack_recordings::Recording {
     let file = "/home/me/app/src/date.rs";
-    let mut making = Making::new();
+    let mut making = SessionBuilder::new();
     making.user("Look at the dates, all of them, and at what parses.");
     making.agent(vec![read(file, &program("date", 400))]);
     for _ in 0..4 {
@@ -338,20 +344,20 @@ fn an_edit_whose_text_is_gone_costs_a_read() {
         replace(file, "never seen", "nor this"),
     ];
     let replay = replay(&edited(&parts));
-    let (linear, frames) = (replay.figures(Way::Linear), replay.figures(Way::Frames));
+    let (linear, frames) = (replay.figures(Strategy::Linear), replay.figures(Strategy::Frames));
     assert_eq!((linear.edits, linear.verbatim, linear.reads), (3, 3, 0));
     assert_eq!(linear.with_reads_hundredths, linear.billed_hundredths);
     assert_eq!((frames.edits, frames.verbatim), (3, 1), "what it wrote itself is still there");
     assert_eq!((frames.reads, frames.read_calls), (1, 1), "read once, it is there");
-    let misses = replay.misses(Way::Frames);
+    let misses = replay.misses(Strategy::Frames);
     let told: Vec<_> = misses.iter().map(|miss| (miss.call, miss.texts.concat())).collect();
     assert_eq!(told, [(6, lines(107, 109)), (7, lines(120, 120))]);
     let is_read = |miss: &Miss| {
         let held = miss.held.map(|(_, kind, item)| (kind, &replay.session.items.get(item).text));
-        held == Some((Kind::Result, &program("date", 400)))
+        held == Some((PieceKind::Result, &program("date", 400)))
     };
     assert!(misses.iter().all(is_read), "{misses:?}");
-    assert_eq!(replay.misses(Way::Linear), []);
+    assert_eq!(replay.misses(Strategy::Linear), []);
     // The call that reads, and its output in the four requests after it.
     let output = callstack_core::text::estimate_tokens(&program("date", 400)) as u64 + CALL;
     let request = frames.curve[6];
@@ -365,15 +371,15 @@ fn an_edit_whose_text_is_gone_costs_a_read() {
 fn a_file_that_is_written_anew_without_its_text_costs_a_read() {
     let write = |file| write(file, "all new");
     let replay = replay(&edited(&[write("/home/me/app/src/date.rs"), write("new.rs")]));
-    let frames = replay.figures(Way::Frames);
+    let frames = replay.figures(Strategy::Frames);
     assert_eq!((frames.edits, frames.reads), (0, 1));
-    assert_eq!(replay.figures(Way::Linear).reads, 0);
+    assert_eq!(replay.figures(Strategy::Linear).reads, 0);
 }
 
 #[test]
 fn whole_requests_have_what_stands_beside_the_conversation() {
     let replay = replay(&work());
-    let (linear, frames) = (replay.figures(Way::Linear), replay.figures(Way::Frames));
+    let (linear, frames) = (replay.figures(Strategy::Linear), replay.figures(Strategy::Frames));
     assert_eq!((linear.beside, frames.beside), (BESIDE, BESIDE + 1_500));
     let whole = linear.whole();
     assert_eq!(whole.largest, linear.largest + BESIDE);
@@ -386,22 +392,22 @@ fn whole_requests_have_what_stands_beside_the_conversation() {
 #[test]
 fn without_its_pauses_a_session_keeps_its_cache() {
     let replay = replay(&work());
-    let of = |figures: &[(Way, callstack_replay::Figures)], way| {
+    let of = |figures: &[(Strategy, callstack_replay::Figures)], way| {
         figures.iter().find(|(it, _)| *it == way).unwrap().1.clone()
     };
-    let linear = of(&replay.unpaused, Way::Linear);
-    assert_eq!((linear.input, linear.cold), (replay.figures(Way::Linear).input, 1));
-    assert!(linear.billed_hundredths < replay.figures(Way::Linear).billed_hundredths);
+    let linear = of(&replay.unpaused, Strategy::Linear);
+    assert_eq!((linear.input, linear.cold), (replay.figures(Strategy::Linear).input, 1));
+    assert!(linear.billed_hundredths < replay.figures(Strategy::Linear).billed_hundredths);
     let policy = Policy { pauses: false, ..Policy::default() };
-    let unpaused = Replay::of(&work(), &policy).figures(Way::Frames);
-    let frames = of(&replay.unpaused, Way::Frames);
+    let unpaused = Replay::of(&work(), &policy).figures(Strategy::Frames);
+    let frames = of(&replay.unpaused, Strategy::Frames);
     assert_eq!((frames.cold, &frames.curve), (1, &unpaused.curve));
     assert!(frames.billed_hundredths < unpaused.billed_hundredths, "pauses are still billed there");
 }
 
 #[test]
 fn what_is_shown_in_one_step_is_told() {
-    let recording = Making::new()
+    let recording = SessionBuilder::new()
         .user("Look")
         .agent(vec![read("a.rs", &program("a", 300)), read("b.rs", &program("b", 300))])
         .agent(vec![words("I see.")])

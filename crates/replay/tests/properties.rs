@@ -1,10 +1,12 @@
 //! Properties of every session.
 
 use callstack_recordings::Recording;
-use callstack_replay::{Policy, Replay, Report, Way, WayReport, frames, linear};
+use callstack_replay::{
+    Policy, Replay, Report, Strategy as Sending, StrategyReport, frames, linear,
+};
 use proptest::prelude::*;
 
-use crate::sessions::{Making, edit, program, read, replace, run, todos, words, write};
+use crate::sessions::{SessionBuilder, edit, program, read, replace, run, todos, words, write};
 
 /// Something that happens in a session.
 #[derive(Clone, Debug)]
@@ -38,7 +40,7 @@ fn events() -> impl Strategy<Value = Vec<Event>> {
 }
 
 fn session(events: &[Event]) -> Recording {
-    let mut making = Making::new();
+    let mut making = SessionBuilder::new();
     making.user("Begin with parse_date in src/date.rs.");
     for (at, event) in events.iter().enumerate() {
         let name = ["date", "time", "zone"][at % 3];
@@ -76,7 +78,7 @@ proptest! {
     fn every_session_is_counted_right(events in events()) {
         let recording = session(&events);
         let replay = Replay::of(&recording, &Policy::default());
-        let linear = replay.figures(Way::Linear);
+        let linear = replay.figures(Sending::Linear);
         prop_assert_eq!(linear.kept, linear.used, "linear keeps everything");
         prop_assert_eq!((linear.verbatim, linear.reads), (linear.edits, 0));
         for (way, figures) in &replay.figures {
@@ -94,7 +96,7 @@ proptest! {
         }
         // The user's words are in what is sent in frames, all of them.
         let whole = &replay.sent[0].1;
-        let framed = &replay.sent.iter().find(|(way, _)| *way == Way::Frames).unwrap().1;
+        let framed = &replay.sent.iter().find(|(way, _)| *way == Sending::Frames).unwrap().1;
         for (whole, sent) in whole.iter().zip(framed.iter()) {
             for item in whole {
                 let text = &replay.session.items.get(item).text;
@@ -109,7 +111,7 @@ proptest! {
         let report = report.finish();
         for sum in &report.sum {
             let parts = || report.sessions.iter().flat_map(|it| it.ways.iter().filter(|of| of.way == sum.way));
-            for of in [|it: &WayReport| it.conversation.clone(), |it: &WayReport| it.whole.clone()] {
+            for of in [|it: &StrategyReport| it.conversation.clone(), |it: &StrategyReport| it.whole.clone()] {
                 let billed = parts().map(|it| of(it).billed).sum::<f64>();
                 prop_assert_eq!(of(sum).input, parts().map(|it| of(it).input).sum::<u64>());
                 prop_assert!((of(sum).billed - billed).abs() < 1e-6);
@@ -121,7 +123,7 @@ proptest! {
 
     #[test]
     fn with_nothing_folded_frames_are_the_recording(events in events()) {
-        let mut making = Making::from(session(&events));
+        let mut making = SessionBuilder::from(session(&events));
         let recording = making.child().done();
         let mut session = callstack_replay::Session::of(&recording);
         let whole = linear(&session);
@@ -145,7 +147,7 @@ proptest! {
     fn between_folds_what_is_sent_only_grows_at_its_end(events in events()) {
         let recording = session(&events);
         let replay = Replay::of(&recording, &Policy::default());
-        let framed = &replay.sent.iter().find(|(way, _)| *way == Way::Frames).unwrap().1;
+        let framed = &replay.sent.iter().find(|(way, _)| *way == Sending::Frames).unwrap().1;
         let framed: Vec<_> = framed.iter().collect();
         let ours = |request: &[u32]| -> Vec<u32> {
             let is_ours = |item: &&u32| replay.session.items.get(**item).text.starts_with("[callstack]");

@@ -4,25 +4,25 @@ use std::collections::BTreeMap;
 
 use callstack_core::evidence::Action;
 use callstack_core::framing::{Todo, TodoStatus};
-use callstack_core::transcript::{CallState, Role, Standing};
+use callstack_core::transcript::{CallState, MessageKind, Role};
 use callstack_recordings::{
     Division, Format, Recorded, RecordedCall, RecordedPart, Recording, Skipped, Usage,
 };
 use serde_json::json;
 
 /// A session in the making; a second passes with every message.
-pub(crate) struct Making {
+pub(crate) struct SessionBuilder {
     recording: Recording,
     now: i64,
 }
 
-impl From<Recording> for Making {
+impl From<Recording> for SessionBuilder {
     fn from(recording: Recording) -> Self {
         Self { recording, now: 1_700_000_000_000 }
     }
 }
 
-impl Making {
+impl SessionBuilder {
     pub(crate) fn new() -> Self {
         let recording = Recording {
             format: Format::ClaudeCode,
@@ -37,7 +37,7 @@ impl Making {
         Self { recording, now: 1_700_000_000_000 }
     }
 
-    fn message(&mut self, role: Role, standing: Standing, parts: Vec<RecordedPart>) {
+    fn message(&mut self, role: Role, standing: MessageKind, parts: Vec<RecordedPart>) {
         self.now += 1_000;
         let id = format!("m{}", self.recording.messages.len() + 1);
         self.recording.messages.push(Recorded {
@@ -56,17 +56,17 @@ impl Making {
     }
 
     pub(crate) fn user(&mut self, text: &str) -> &mut Self {
-        self.message(Role::User, Standing::Normal, vec![words(text)]);
+        self.message(Role::User, MessageKind::Normal, vec![words(text)]);
         self
     }
 
     pub(crate) fn agent(&mut self, parts: Vec<RecordedPart>) -> &mut Self {
-        self.message(Role::Assistant, Standing::Normal, parts);
+        self.message(Role::Assistant, MessageKind::Normal, parts);
         self
     }
 
     pub(crate) fn summary(&mut self, text: &str) -> &mut Self {
-        self.message(Role::Assistant, Standing::Summary, vec![words(text)]);
+        self.message(Role::Assistant, MessageKind::Summary, vec![words(text)]);
         self
     }
 
@@ -171,7 +171,7 @@ pub(crate) fn program(name: &str, lines: usize) -> String {
 
 /// Two items of a list, a chat, and a turn of much reading.
 pub(crate) fn work() -> Recording {
-    let mut making = Making::new();
+    let mut making = SessionBuilder::new();
     making.user("Add dates to the app, with tests, please.");
     making.agent(vec![words("I plan it."), todos(&[">Write the parser", "Write the tests"])]);
     making.agent(vec![read("/home/me/app/src/date.rs", &program("date", 60))]);

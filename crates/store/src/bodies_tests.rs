@@ -105,7 +105,7 @@ fn what_cannot_be_read_is_an_error() {
     assert_eq!(unpacked(code, whole, plain.len()).unwrap(), plain.as_bytes());
 }
 
-/// Bodies with stretches of the words in them, as messages have, and anything else.
+/// Bodies with ranges of the words in them, as messages have, and anything else.
 fn bodies() -> impl Strategy<Value = Vec<u8>> {
     let words = (0..WORDS.len(), 0..2_000_usize).prop_map(|(from, length)| {
         let to = WORDS.len().min(from + length);

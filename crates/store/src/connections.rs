@@ -12,7 +12,7 @@ use crate::connect::{Open, connect, connect_read_only, refuse_emptied};
 use crate::error::StoreError;
 use crate::handle::Handle;
 use crate::restore::open_overwritten;
-use crate::turns::Turns;
+use crate::write_turns::Turns;
 
 /// Further connections that are kept while nobody uses them.
 const KEPT: usize = 4;

@@ -11,7 +11,7 @@ use rusqlite::{Params, Row, params};
 
 use crate::error::StoreError;
 use crate::frames::{frame_num, json_list};
-use crate::places::Stretch;
+use crate::places::MessageRange;
 use crate::project::{Writer, signed, sql};
 use crate::store::View;
 
@@ -41,7 +41,7 @@ pub(crate) fn apply(
 }
 
 impl View<'_> {
-    /// Returns the evidence of the work in a frame, all of its stretches.
+    /// Returns the evidence of the work in a frame, all of its ranges.
     pub fn evidence(&self, frame: FrameNum) -> Result<Evidence, StoreError> {
         let query = format!("SELECT e.frame, e.body {COUNTED} AND e.frame = ?1 ORDER BY e.num");
         let mut found = self.told(&query, [sql(frame)])?;
@@ -60,7 +60,7 @@ impl View<'_> {
         Ok(found.into_values().next().unwrap_or_default())
     }
 
-    /// How the last stretch of work in each of some frames ended, in a line, where that is known.
+    /// How the last range of work in each of some frames ended, in a line, where that is known.
     pub fn evidence_briefs(
         &self,
         frames: impl IntoIterator<Item = FrameNum>,
@@ -104,9 +104,9 @@ impl View<'_> {
     pub(crate) fn purge_evidence(
         &self,
         frames: &[FrameNum],
-        stretches: &[Stretch],
+        ranges: &[MessageRange],
     ) -> Result<Vec<FrameNum>, StoreError> {
-        let spans = self.standing_in(stretches)?.into_keys();
+        let spans = self.standing_in(ranges)?.into_keys();
         let spans: BTreeSet<_> = spans.map(|span| signed(span.0)).collect();
         let gone = self.column(
             "DELETE FROM evidence WHERE span IN (SELECT value FROM json_each(?1))
@@ -122,7 +122,7 @@ impl View<'_> {
             };
             goes && !std::mem::take(&mut **evidence).is_empty()
         })?;
-        self.purge_awaited(&stretches.iter().map(|it| it.session.as_str()).collect())?;
+        self.purge_awaited(&ranges.iter().map(|it| it.session.as_str()).collect())?;
         Ok(BTreeSet::from_iter(gone).into_iter().map(frame_num).collect())
     }
 

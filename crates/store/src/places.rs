@@ -21,7 +21,7 @@ pub struct MessagePlace {
 
 /// A part of a session's transcript in which a frame was worked on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stretch {
+pub struct MessageRange {
     /// The session.
     pub session: String,
     /// The place of the last message before it: 0 for the session's beginning.
@@ -30,7 +30,7 @@ pub struct Stretch {
     pub last: u64,
 }
 
-impl Stretch {
+impl MessageRange {
     /// How many messages it has.
     pub fn messages(&self) -> u64 {
         self.last.saturating_sub(self.first)
@@ -95,8 +95,8 @@ impl View<'_> {
 
     /// Where the work of a frame stands, in the order in which it was done. No message is in two of
     /// them.
-    pub fn stretches(&self, frame: FrameNum) -> Result<Vec<Stretch>, StoreError> {
-        let found: Vec<Stretch> = self
+    pub fn ranges(&self, frame: FrameNum) -> Result<Vec<MessageRange>, StoreError> {
+        let found: Vec<MessageRange> = self
             .connection
             .prepare_cached(&format!(
                 "SELECT session, first, last FROM ({STRETCHES} WHERE frame = ?1) ORDER BY num"
@@ -104,7 +104,7 @@ impl View<'_> {
             .and_then(|mut statement| {
                 statement
                     .query_map([sql(frame)], |row| {
-                        Ok(Stretch {
+                        Ok(MessageRange {
                             session: row.get(0)?,
                             first: row.get::<_, i64>(1)?.unsigned_abs(),
                             last: row.get::<_, i64>(2)?.unsigned_abs(),
@@ -113,16 +113,16 @@ impl View<'_> {
                     .collect()
             })
             .map_err(|source| self.failed(source))?;
-        let mut stretches: Vec<Stretch> = Vec::with_capacity(found.len());
+        let mut ranges: Vec<MessageRange> = Vec::with_capacity(found.len());
         for mut next in found {
-            let before = stretches.iter().filter(|it| it.session == next.session);
+            let before = ranges.iter().filter(|it| it.session == next.session);
             let covered = before.map(|it| it.last).max().unwrap_or(0);
             next.first = next.first.max(covered);
             if next.first < next.last {
-                stretches.push(next);
+                ranges.push(next);
             }
         }
-        Ok(stretches)
+        Ok(ranges)
     }
 
     /// Whether it is known where the work of a frame begins and ends. A message that was lost before it was
@@ -169,12 +169,12 @@ impl View<'_> {
     /// The place of a session's message in the log of the frame whose work it is part of.
     pub fn position_in(&self, frame: FrameNum, session: &str, seq: u64) -> Result<u64, StoreError> {
         let mut before = 0;
-        for stretch in self.stretches(frame)? {
-            if stretch.session == session && stretch.first < seq && seq <= stretch.last {
-                before += seq - stretch.first;
+        for range in self.ranges(frame)? {
+            if range.session == session && range.first < seq && seq <= range.last {
+                before += seq - range.first;
                 break;
             }
-            before += stretch.messages();
+            before += range.messages();
         }
         Ok(before)
     }

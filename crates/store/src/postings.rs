@@ -34,7 +34,7 @@ pub(crate) fn mark(hash: u64) -> u32 {
 
 /// A part of the index: the terms of the messages from `first` to `last`.
 #[derive(Clone, Debug)]
-struct Run {
+struct IndexSegment {
     num: i64,
     /// How often it was merged.
     level: i64,
@@ -52,7 +52,7 @@ enum State {
     Merged,
 }
 
-impl Run {
+impl IndexSegment {
     /// Where its lists begin, in the order of all.
     fn begin(&self) -> i64 {
         self.num << 32
@@ -132,7 +132,7 @@ impl View<'_> {
         mut see: impl FnMut(i64) -> Result<bool, E>,
     ) -> Result<bool, E> {
         let mut runs = self.runs()?;
-        runs.retain(Run::is_whole);
+        runs.retain(IndexSegment::is_whole);
         let wanted = self.rarest_first(&runs, wanted)?;
         for run in &runs {
             for place in self.holding_in(run, &wanted)?.into_iter().rev() {
@@ -148,7 +148,7 @@ impl View<'_> {
     /// their lists for each thousand messages in the longest run.
     fn rarest_first<'w>(
         &self,
-        runs: &[Run],
+        runs: &[IndexSegment],
         wanted: &'w [Clause],
     ) -> Result<Vec<(usize, &'w Clause)>, StoreError> {
         let longest = runs.iter().max_by_key(|run| run.messages()).filter(|_| wanted.len() > 1);
@@ -170,7 +170,11 @@ impl View<'_> {
         Ok(ordered)
     }
 
-    fn holding_in(&self, run: &Run, wanted: &[(usize, &Clause)]) -> Result<Vec<u64>, StoreError> {
+    fn holding_in(
+        &self,
+        run: &IndexSegment,
+        wanted: &[(usize, &Clause)],
+    ) -> Result<Vec<u64>, StoreError> {
         let mut found: Option<Vec<u64>> = None;
         for (size, clause) in wanted {
             let bytes = size * run.messages() / 1_000;
@@ -203,7 +207,7 @@ impl View<'_> {
     }
 
     /// About how many bytes the list of a term has in a run, without reading it where it is long.
-    fn size_of(&self, run: &Run, term: u32) -> Result<usize, StoreError> {
+    fn size_of(&self, run: &IndexSegment, term: u32) -> Result<usize, StoreError> {
         let long = self
             .connection
             .prepare_cached("SELECT length(lists) FROM postings WHERE at = ?1")
@@ -218,7 +222,11 @@ impl View<'_> {
     }
 
     /// The lists of some terms in a run, the shortest first; none where one of the terms stands nowhere in it.
-    fn lists_of(&self, run: &Run, terms: &[u32]) -> Result<Option<Vec<Vec<u8>>>, StoreError> {
+    fn lists_of(
+        &self,
+        run: &IndexSegment,
+        terms: &[u32],
+    ) -> Result<Option<Vec<Vec<u8>>>, StoreError> {
         let mut found = Vec::new();
         for term in terms {
             let Some(list) = self.list_of(run, *term)? else { return Ok(None) };
@@ -228,7 +236,7 @@ impl View<'_> {
         Ok(Some(found))
     }
 
-    fn list_of(&self, run: &Run, term: u32) -> Result<Option<Vec<u8>>, StoreError> {
+    fn list_of(&self, run: &IndexSegment, term: u32) -> Result<Option<Vec<u8>>, StoreError> {
         self.connection
             .prepare_cached(
                 "SELECT at, lists FROM postings WHERE at BETWEEN ?1 AND ?2 ORDER BY at DESC LIMIT 1",
@@ -256,7 +264,7 @@ impl View<'_> {
         Ok(())
     }
 
-    fn forget_in(&self, run: &Run, messages: &BTreeSet<i64>) -> Result<(), StoreError> {
+    fn forget_in(&self, run: &IndexSegment, messages: &BTreeSet<i64>) -> Result<(), StoreError> {
         self.each_row(run, |at, bytes| {
             let mut left = lists::Row::default();
             let mut list = lists::List::default();
@@ -295,7 +303,7 @@ impl View<'_> {
     /// Shows `see` the rows of a run as they are when it comes to them.
     fn each_row(
         &self,
-        run: &Run,
+        run: &IndexSegment,
         mut see: impl FnMut(i64, &[u8]) -> Result<(), StoreError>,
     ) -> Result<(), StoreError> {
         let mut from = run.begin();
@@ -319,7 +327,7 @@ impl View<'_> {
     }
 
     /// All runs, those of the newest messages first.
-    fn runs(&self) -> Result<Vec<Run>, StoreError> {
+    fn runs(&self) -> Result<Vec<IndexSegment>, StoreError> {
         self.connection
             .prepare_cached(
                 "SELECT num, level, first, last, upto, is_merged FROM runs ORDER BY first DESC, num DESC",
@@ -328,7 +336,13 @@ impl View<'_> {
             .map_err(|source| self.failed(source))
     }
 
-    fn new_run(&self, level: i64, first: i64, last: i64, state: State) -> Result<Run, StoreError> {
+    fn new_run(
+        &self,
+        level: i64,
+        first: i64,
+        last: i64,
+        state: State,
+    ) -> Result<IndexSegment, StoreError> {
         let upto = match state {
             State::Unfinished(upto) => Some(upto),
             State::Whole | State::Merged => None,
@@ -342,11 +356,11 @@ impl View<'_> {
                 insert.query_row(params![level, first, last, upto], |row| row.get(0))
             })
             .map_err(|source| self.failed(source))?;
-        Ok(Run { num, level, first, last, state })
+        Ok(IndexSegment { num, level, first, last, state })
     }
 
     /// Writes a row, if there is anything in it, and returns its bytes.
-    fn write_row(&self, run: &Run, row: &lists::Row) -> Result<usize, StoreError> {
+    fn write_row(&self, run: &IndexSegment, row: &lists::Row) -> Result<usize, StoreError> {
         if !row.is_empty() {
             self.run(
                 "INSERT INTO postings (at, lists) VALUES (?1, ?2)",
@@ -357,7 +371,7 @@ impl View<'_> {
     }
 }
 
-fn run_of(row: &Row<'_>) -> rusqlite::Result<Run> {
+fn run_of(row: &Row<'_>) -> rusqlite::Result<IndexSegment> {
     let upto: Option<i64> = row.get(4)?;
     let state = match (row.get(5)?, upto) {
         (true, _) => State::Merged,
@@ -365,7 +379,7 @@ fn run_of(row: &Row<'_>) -> rusqlite::Result<Run> {
         (false, None) => State::Whole,
     };
     let (num, level, first, last) = (row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?);
-    Ok(Run { num, level, first, last, state })
+    Ok(IndexSegment { num, level, first, last, state })
 }
 
 #[cfg(test)]

@@ -40,7 +40,7 @@ fn ask(view: &View<'_>, wanted: &[Clause]) -> Vec<i64> {
 fn check_runs(view: &View<'_>) {
     let mut runs = view.runs().unwrap();
     assert!(runs.len() < 60, "{runs:?}");
-    runs.retain(Run::is_whole);
+    runs.retain(IndexSegment::is_whole);
     assert!(runs.windows(2).all(|pair| pair[0].first > pair[1].last), "{runs:?}");
     let levels = runs.iter().map(|run| run.level).max().unwrap_or_default();
     for level in 0..=levels {

@@ -196,12 +196,12 @@ pub(crate) fn apply(view: &View<'_>, seq: i64, at: i64, event: &Event) -> Result
         | Event::FilesRestoring { .. }
         | Event::FilesCorrected { .. }
         | Event::FilesRestored { .. } => file_states::apply(&writer, event),
-        Event::ErrandBegun { errand } => {
-            crate::errands::begin(view, errand)?;
-            writer.caller_changed(errand.span)
+        Event::DelegationBegun { delegation } => {
+            crate::delegations::begin(view, delegation)?;
+            writer.caller_changed(delegation.span)
         }
-        Event::ErrandDelivered { span } => {
-            crate::errands::deliver(view, *span)?;
+        Event::DelegationDelivered { span } => {
+            crate::delegations::deliver(view, *span)?;
             writer.caller_changed(*span)
         }
         Event::CallAnswered { session, call, answer } => {

@@ -10,9 +10,9 @@
 
 mod copies;
 mod late;
-mod reach;
 mod repeats;
 mod retries;
+mod scope;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
@@ -28,7 +28,7 @@ use crate::checkpoint;
 use crate::connect::BUSY;
 use crate::error::{StoreError, at};
 use crate::frames::frame_num;
-use crate::places::Stretch;
+use crate::places::MessageRange;
 use crate::project::{signed, sql};
 use crate::store::{Store, View};
 use crate::unreadable::{bytes_of, event_of};
@@ -47,7 +47,7 @@ pub struct Purge {
     /// Those of them whose messages stay.
     pub unplaced: Vec<FrameNum>,
     /// Where the messages stand.
-    pub stretches: Vec<Stretch>,
+    pub ranges: Vec<MessageRange>,
     /// The sessions that go as a whole, with what processes have been shown of them and not stored yet.
     pub sessions: Vec<String>,
 }
@@ -89,25 +89,25 @@ impl View<'_> {
     }
 
     /// All of a session's transcript.
-    pub fn whole_session(&self, session: &str) -> Result<Stretch, StoreError> {
+    pub fn whole_session(&self, session: &str) -> Result<MessageRange, StoreError> {
         let last: i64 = self
             .connection
             .prepare_cached("SELECT coalesce(max(seq), 0) FROM messages WHERE session = ?1")
             .and_then(|mut statement| statement.query_row([session], |row| row.get(0)))
             .map_err(|source| self.failed(source))?;
-        Ok(Stretch { session: session.to_owned(), first: 0, last: last.unsigned_abs() })
+        Ok(MessageRange { session: session.to_owned(), first: 0, last: last.unsigned_abs() })
     }
 
-    /// The messages of stretches that are there to be purged, by their sessions, and the bytes of all
+    /// The messages of ranges that are there to be purged, by their sessions, and the bytes of all
     /// their versions as they came.
     pub fn purgeable(
         &self,
-        stretches: &[Stretch],
+        ranges: &[MessageRange],
     ) -> Result<(BTreeMap<String, BTreeSet<String>>, u64), StoreError> {
         let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         let mut seen = BTreeSet::new();
         let mut bytes = 0;
-        for stretch in stretches {
+        for range in ranges {
             let rows: Vec<(i64, String, i64)> = self
                 .connection
                 .prepare_cached(
@@ -115,12 +115,8 @@ impl View<'_> {
                      WHERE session = ?1 AND seq > ?2 AND seq <= ?3 AND codec <> ?4",
                 )
                 .and_then(|mut statement| {
-                    let place = params![
-                        stretch.session,
-                        signed(stretch.first),
-                        signed(stretch.last),
-                        PURGED
-                    ];
+                    let place =
+                        params![range.session, signed(range.first), signed(range.last), PURGED];
                     statement
                         .query_map(place, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?
                         .collect()
@@ -129,7 +125,7 @@ impl View<'_> {
             for (num, id, size) in rows {
                 if seen.insert(num) {
                     bytes += size.unsigned_abs();
-                    found.entry(stretch.session.clone()).or_default().insert(id);
+                    found.entry(range.session.clone()).or_default().insert(id);
                 }
             }
         }
@@ -215,11 +211,11 @@ impl Change<'_> {
         purge: &Purge,
         returned: &dyn Fn(&View<'_>, &Span) -> Result<String, E>,
     ) -> Result<(), E> {
-        let Purge { by, frames, stretches, sessions, .. } = purge;
-        let (found, _) = self.view().purgeable(stretches)?;
-        let seen = self.view().purge_evidence(frames, stretches)?;
-        self.empty(at, stretches)?;
-        let going = Going { frames: purge.emptied(), stretches, messages: &found };
+        let Purge { by, frames, ranges, sessions, .. } = purge;
+        let (found, _) = self.view().purgeable(ranges)?;
+        let seen = self.view().purge_evidence(frames, ranges)?;
+        self.empty(at, ranges)?;
+        let going = Going { frames: purge.emptied(), ranges, messages: &found };
         self.remove_copies(&going, &seen, returned)?;
         let view = self.view();
         // Terms of deleted rows stay in the index until its parts are merged.
@@ -231,13 +227,12 @@ impl Change<'_> {
     }
 
     /// Removes the bodies of messages, with their entries in the search index.
-    fn empty(&self, at: i64, stretches: &[Stretch]) -> Result<(), StoreError> {
+    fn empty(&self, at: i64, ranges: &[MessageRange]) -> Result<(), StoreError> {
         let view = self.view();
         let mut gone = BTreeSet::new();
-        for stretch in stretches {
-            let place =
-                params![stretch.session, signed(stretch.first), signed(stretch.last), PURGED, at];
-            gone.extend(view.kept_in(stretch)?);
+        for range in ranges {
+            let place = params![range.session, signed(range.first), signed(range.last), PURGED, at];
+            gone.extend(view.kept_in(range)?);
             view.run(
                 "UPDATE messages SET hash = x'', at = ?5, bytes = 0, codec = ?4, body = x''
                  WHERE session = ?1 AND seq > ?2 AND seq <= ?3 AND codec <> ?4",
@@ -261,9 +256,9 @@ impl View<'_> {
         set.map_err(|source| self.failed(source))
     }
 
-    /// The messages of a stretch that were not purged yet.
-    fn kept_in(&self, stretch: &Stretch) -> Result<Vec<i64>, StoreError> {
-        let place = params![stretch.session, signed(stretch.first), signed(stretch.last), PURGED];
+    /// The messages of a range that were not purged yet.
+    fn kept_in(&self, range: &MessageRange) -> Result<Vec<i64>, StoreError> {
+        let place = params![range.session, signed(range.first), signed(range.last), PURGED];
         self.connection
             .prepare_cached(
                 "SELECT num FROM messages

@@ -20,7 +20,7 @@ use crate::plain::open_plain;
 use crate::presence::{Absence, beside, id};
 use crate::schema;
 use crate::trust::Trusted;
-use crate::turns::Turns;
+use crate::write_turns::Turns;
 
 pub(crate) use overwritten::open_overwritten;
 

@@ -13,7 +13,7 @@ use crate::change::Change;
 use crate::error::StoreError;
 use crate::frames::frame_num;
 use crate::messages::{StoredMessage, message_of};
-use crate::places::Stretch;
+use crate::places::MessageRange;
 use crate::project::sql;
 use crate::store::View;
 use crate::unreadable::{bytes_of, event_of};
@@ -108,11 +108,11 @@ impl View<'_> {
 
     /// Shows `see` the messages of which the index knows all of this, the newest first, until it has seen
     /// enough; returns whether it has. Where nothing is known, all messages. With `within`, only those that lie
-    /// in one of these stretches; others are not even decoded.
+    /// in one of these ranges; others are not even decoded.
     pub fn visit_messages_known_by<E: From<StoreError>>(
         &self,
         known: &Narrowed,
-        within: Option<&[Stretch]>,
+        within: Option<&[MessageRange]>,
         mut see: impl FnMut(IndexedMessage) -> Result<ControlFlow<()>, E>,
     ) -> Result<bool, E> {
         let failed = |source| E::from(self.failed(source));
@@ -231,11 +231,11 @@ impl View<'_> {
     }
 }
 
-/// Whether the message of a row, with its place first and its session ninth, lies in one of some stretches.
-fn lies_in(row: &Row<'_>, stretches: &[Stretch]) -> rusqlite::Result<bool> {
+/// Whether the message of a row, with its place first and its session ninth, lies in one of some ranges.
+fn lies_in(row: &Row<'_>, ranges: &[MessageRange]) -> rusqlite::Result<bool> {
     let seq = row.get::<_, i64>(0)?.unsigned_abs();
     let session = row.get_ref(8)?.as_str()?;
-    Ok(stretches.iter().any(|it| it.session == session && it.first < seq && seq <= it.last))
+    Ok(ranges.iter().any(|it| it.session == session && it.first < seq && seq <= it.last))
 }
 
 fn indexed_message(row: &Row<'_>) -> rusqlite::Result<IndexedMessage> {

@@ -18,9 +18,9 @@ use crate::messages::hex;
 use crate::restore::{Restored, open_overwritten, restore};
 use crate::schema;
 use crate::trust::Trusted;
-use crate::turns::{Incident, Turns};
 use crate::unreadable::{bytes_of, event_of};
 use crate::watch::Signal;
+use crate::write_turns::{Incident, Turns};
 
 /// An open store. May be shared between threads; each call is one transaction.
 #[derive(Debug)]

@@ -7,10 +7,10 @@
 //! opening a store takes.
 
 mod inspect;
-mod look;
 mod record;
 mod refusal;
 mod settle;
+mod store_folder;
 mod take_over;
 
 use std::ffi::OsStr;
@@ -23,8 +23,8 @@ use std::sync::Arc;
 use crate::error::StoreError;
 use crate::locate::{FOLDER, prepare};
 use crate::plain::read_plain;
-use look::Content;
 use record::Records;
+use store_folder::Content;
 
 pub use inspect::Inspection;
 pub use record::{Record, StoreId};
@@ -74,7 +74,7 @@ impl Registry {
     pub fn admit(&self, project: &Path) -> Result<Trusted, StoreError> {
         let project = resolved(project)?;
         self.refuse_exposed(&project)?;
-        let id = if look::at(&project)? == Content::Filled {
+        let id = if store_folder::at(&project)? == Content::Filled {
             let id = self.known(&project)?;
             self.check_tracked(&project)?;
             id
@@ -92,7 +92,7 @@ impl Registry {
         if self.is_named(project) {
             return Ok(());
         }
-        if let Some(folder) = look::exposed(project)? {
+        if let Some(folder) = store_folder::exposed(project)? {
             return Err(Distrust::Exposed { folder }.into());
         }
         match self.records.exposed()? {
@@ -221,7 +221,7 @@ impl Trusted {
     /// Checks again that it may be opened. One that has vanished meanwhile keeps its id.
     pub fn again(&self) -> Result<Self, StoreError> {
         let Some(registry) = &self.registry else { return Ok(self.clone()) };
-        if look::at(&self.project)? != Content::Filled {
+        if store_folder::at(&self.project)? != Content::Filled {
             self.settle(false)?;
         }
         registry.admit(&self.project)
@@ -260,7 +260,7 @@ fn renamed(project: &Path, replace: bool) -> StoreId {
 
 /// Whether a project has the store of this id.
 fn is_at(project: &Path, id: &StoreId) -> bool {
-    look::at(project).is_ok() && id_of(project).is_ok_and(|it| it.as_ref() == Some(id))
+    store_folder::at(project).is_ok() && id_of(project).is_ok_and(|it| it.as_ref() == Some(id))
 }
 
 fn resolved(project: &Path) -> Result<PathBuf, StoreError> {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use callstack_core::search::{Clue, Known, ODD, Place, Terms, hash, is_word};
+use callstack_core::search::{Clue, Known, LetterPosition, ODD, Terms, hash, is_word};
 use rusqlite::{OptionalExtension as _, params};
 
 use crate::error::StoreError;
@@ -161,12 +161,12 @@ impl View<'_> {
     fn words_with(
         &self,
         letters: &str,
-        place: Place,
+        place: LetterPosition,
         most: usize,
     ) -> Result<Option<Vec<String>>, StoreError> {
-        let examined = if place == Place::Inside { EXAMINED_WORDS } else { most };
+        let examined = if place == LetterPosition::Inside { EXAMINED_WORDS } else { most };
         let limit = i64::try_from(examined).unwrap_or(i64::MAX).saturating_add(1);
-        let found = if place == Place::Begin {
+        let found = if place == LetterPosition::Begin {
             // No word has a byte of this value.
             let end = format!("{letters}\u{7f}");
             self.words(
@@ -174,7 +174,7 @@ impl View<'_> {
                 params![letters, end, limit],
             )?
         } else {
-            let end = (place == Place::End).then_some(END);
+            let end = (place == LetterPosition::End).then_some(END);
             let pieces = spread(&letters.chars().chain(end).collect::<String>());
             if pieces.is_empty() {
                 return Ok(None);
@@ -190,9 +190,9 @@ impl View<'_> {
             return Ok(None);
         }
         let has = |word: &String| match place {
-            Place::Begin => word.starts_with(letters),
-            Place::Inside => word.contains(letters),
-            Place::End => word.ends_with(letters),
+            LetterPosition::Begin => word.starts_with(letters),
+            LetterPosition::Inside => word.contains(letters),
+            LetterPosition::End => word.ends_with(letters),
         };
         let found: Vec<_> = found.into_iter().filter(has).take(most + 1).collect();
         Ok((found.len() <= most).then_some(found))

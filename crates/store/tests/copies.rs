@@ -7,7 +7,7 @@ use callstack_core::frame::{Frame, FrameNum, Identity, Status};
 use callstack_core::limits::Limits;
 use callstack_core::results::ResultsSource;
 use callstack_core::transcript::{Fold, Outcome, Span, SpanNum, SpanOrigin};
-use callstack_store::{Purge, Store, StoreError, Stretch, View};
+use callstack_store::{MessageRange, Purge, Store, StoreError, View};
 use serde_json::Value;
 
 use crate::support::{
@@ -47,8 +47,8 @@ fn span_of(store: &Store, frame: FrameNum) -> Span {
 
 /// Purges frames with all messages of a session.
 fn purge(store: &Store, session: &str, frames: Vec<FrameNum>) {
-    let stretches = vec![Stretch { session: session.to_owned(), first: 0, last: 99 }];
-    let purge = Purge { by: "somebody".to_owned(), frames, stretches, ..Purge::default() };
+    let ranges = vec![MessageRange { session: session.to_owned(), first: 0, last: 99 }];
+    let purge = Purge { by: "somebody".to_owned(), frames, ranges, ..Purge::default() };
     let returned = |_: &View<'_>, _: &Span| Ok::<_, StoreError>(ANEW.to_owned());
     store.purge(5_000, |_| Ok(purge), &returned).unwrap();
     store.erase().unwrap();

@@ -5,7 +5,7 @@ use callstack_core::evidence::Evidence;
 use callstack_core::frame::FrameNum;
 use callstack_core::limits::Limits;
 use callstack_core::transcript::SpanNum;
-use callstack_store::{Purge, Store, StoreError, Stretch};
+use callstack_store::{MessageRange, Purge, Store, StoreError};
 
 use crate::golden::witnessed;
 use crate::support::{Project, append, assert_sound, carry_out, pop, push, record, root};
@@ -85,8 +85,8 @@ fn it_is_found_and_goes_with_the_messages_that_it_was_taken_from() {
     };
     assert_eq!((found("zqxvkj"), found("yplumbus")), (vec![FrameNum(2)], vec![FrameNum(3)]));
     assert!(!project.holding("zqxvkj").is_empty(), "it can be found while it is there");
-    let stretch = Stretch { session: "ses_a".to_owned(), first: 0, last: 2 };
-    let purge = Purge { frames: vec![FrameNum(2)], stretches: vec![stretch], ..Purge::default() };
+    let range = MessageRange { session: "ses_a".to_owned(), first: 0, last: 2 };
+    let purge = Purge { frames: vec![FrameNum(2)], ranges: vec![range], ..Purge::default() };
     store.purge(5_000, |_| Ok(purge), &|_, _| Ok::<_, StoreError>(String::new())).unwrap();
     store.erase().unwrap();
     assert!(of(&store, 2).is_empty());

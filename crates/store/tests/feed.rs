@@ -10,7 +10,7 @@ use callstack_core::event::Event;
 use callstack_core::frame::FrameNum;
 use callstack_core::transcript::Span;
 use callstack_store::{
-    EventBatch, EventCursor, LoggedEvent, Purge, Store, StoreError, Stretch, View, Watch,
+    EventBatch, EventCursor, LoggedEvent, MessageRange, Purge, Store, StoreError, View, Watch,
 };
 use proptest::prelude::*;
 
@@ -146,8 +146,8 @@ fn a_purge_is_an_event_and_earlier_ones_lose_what_was_purged() {
     };
     assert!(hashed(&before));
     let mut watch = Watch::new(Arc::clone(&store), before.last().unwrap().cursor());
-    let whole = Stretch { session: "ses_a".to_owned(), first: 0, last: u64::MAX >> 1 };
-    let purge = Purge { by: "somebody".to_owned(), stretches: vec![whole], ..Purge::default() };
+    let whole = MessageRange { session: "ses_a".to_owned(), first: 0, last: u64::MAX >> 1 };
+    let purge = Purge { by: "somebody".to_owned(), ranges: vec![whole], ..Purge::default() };
     let returned = |_: &View<'_>, _: &Span| Ok::<_, StoreError>("rendered again".to_owned());
     store.purge(5_000, |_| Ok(purge), &returned).unwrap();
     store.erase().unwrap();

@@ -143,7 +143,7 @@ pub(crate) fn fill(store: &Store) {
             call: at(call),
         }));
     }
-    let errands = store.read(|view| view.errands_of("ses_a")).unwrap();
+    let delegations = store.read(|view| view.delegations_of("ses_a")).unwrap();
     let fold = Fold {
         text: "what the model reads".to_owned(),
         settled_at: Some("msg-12".to_owned()),
@@ -159,7 +159,7 @@ pub(crate) fn fill(store: &Store) {
     append(
         store,
         &[
-            Event::ErrandDelivered { span: errands[0].errand.span },
+            Event::DelegationDelivered { span: delegations[0].delegation.span },
             Event::FoldSet { span: again.num, fold },
             Event::FoldSet { span: spans[1].num, fold: light },
             Event::Rendered {
@@ -343,8 +343,8 @@ pub(crate) fn describe(store: &Store) -> String {
                 for span in view.session_spans(&session.id)? {
                     writeln!(text, "{span:#?}").unwrap();
                 }
-                for errand in view.errands_of(&session.id)? {
-                    writeln!(text, "{errand:#?}").unwrap();
+                for delegation in view.delegations_of(&session.id)? {
+                    writeln!(text, "{delegation:#?}").unwrap();
                 }
                 for message in view.messages(&session.id)? {
                     writeln!(text, "{message:#?}").unwrap();

@@ -6,7 +6,7 @@ use callstack_core::event::Event;
 use callstack_core::frame::FrameNum;
 use callstack_core::search::Query;
 use callstack_core::transcript::Span;
-use callstack_store::{Erased, Purge, Store, StoreError, Stretch, View};
+use callstack_store::{Erased, MessageRange, Purge, Store, StoreError, View};
 
 use crate::support::carry_out;
 use crate::support::{Project, assert_sound, pop, push, record, root};
@@ -36,11 +36,11 @@ fn hashes(store: &Store) -> Vec<(String, String)> {
 }
 
 fn purge(store: &Store, first: u64, last: u64) -> Erased {
-    let stretch = Stretch { session: "ses_a".to_owned(), first, last };
+    let range = MessageRange { session: "ses_a".to_owned(), first, last };
     let purge = Purge {
         by: "somebody".to_owned(),
         frames: store.read(|view| view.frames_in("ses_a")).unwrap(),
-        stretches: vec![stretch],
+        ranges: vec![range],
         ..Purge::default()
     };
     let returned = |_: &View<'_>, _: &Span| Ok::<_, StoreError>("said anew".to_owned());
@@ -113,9 +113,9 @@ fn frames_keep_their_places_in_the_transcript() {
     record(&store, "ses_a", &[("m1", KEPT), ("m2", GONE), ("m3", KEPT)]);
     done(push("ses_a", "frm-1", "inner"));
     done(pop("ses_a", "done"));
-    let before = store.read(|view| view.stretches(FrameNum(1))).unwrap();
+    let before = store.read(|view| view.ranges(FrameNum(1))).unwrap();
     purge(&store, 1, 2);
-    assert_eq!(store.read(|view| view.stretches(FrameNum(1))).unwrap(), before);
+    assert_eq!(store.read(|view| view.ranges(FrameNum(1))).unwrap(), before);
     let place = store.read(|view| view.message_place("ses_a", 3)).unwrap();
     assert!(place.is_some());
     assert_sound(&store);

@@ -208,12 +208,12 @@ proptest! {
         index(&store);
         let chars: Vec<char> = text.chars().collect();
         let from = from.index(chars.len());
-        let stretch: String = chars[from..(from + length).min(chars.len())].iter().collect();
-        if let Some(query) = Query::exact(&stretch) {
+        let range: String = chars[from..(from + length).min(chars.len())].iter().collect();
+        if let Some(query) = Query::exact(&range) {
             let known = query.known_anywhere().unwrap_or_else(|| query.known());
             let found = known_by(&store, &known);
             let ids: Vec<_> = found.iter().map(|found| found.message.id.as_str()).collect();
-            prop_assert!(ids.contains(&"m2"), "{stretch:?} by {known:?}");
+            prop_assert!(ids.contains(&"m2"), "{range:?} by {known:?}");
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Suggestions and their outcomes.
 
-use callstack_core::autonomy::{Heuristic, Kind, LIFETIME, Suggestion, SuggestionEnd};
+use callstack_core::autonomy::{Heuristic, LIFETIME, Suggestion, SuggestionEnd, SuggestionKind};
 use callstack_core::event::Event;
 use callstack_core::frame::FrameNum;
 use callstack_core::limits::Limits;
@@ -20,7 +20,8 @@ pub(crate) fn suggestion(num: u64, session: &str, frame: u64, heuristic: Heurist
             frame: FrameNum(frame),
             heuristic,
             confidence: 75,
-            subject: (heuristic.kind() == Kind::Push).then(|| "another \"try\"".to_owned()),
+            subject: (heuristic.kind() == SuggestionKind::Push)
+                .then(|| "another \"try\"".to_owned()),
             reason: "3 failures were not put right".to_owned(),
             created_at: made,
             expires_at: made + LIFETIME,

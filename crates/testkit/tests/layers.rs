@@ -15,7 +15,7 @@ pub(crate) const LAYERS: [(&str, &[&str]); 9] = [
             "background",
             "calibration",
             "call",
-            "conversation::shown",
+            "conversation::host_message",
             "conversation::watch",
             "dense",
             "effect",
@@ -38,7 +38,7 @@ pub(crate) const LAYERS: [(&str, &[&str]); 9] = [
     (
         "frames",
         &[
-            "again",
+            "idempotency",
             "commands",
             "consolidation",
             "export",
@@ -100,7 +100,7 @@ pub(crate) const LAYERS: [(&str, &[&str]); 9] = [
             "conversation::stale",
             "conversation::sync",
             "conversation::undo",
-            "errands",
+            "delegations",
             "session",
             "subagents",
             "views",

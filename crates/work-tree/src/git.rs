@@ -121,12 +121,12 @@ impl Git {
     }
 
     /// The objects of the repository that a folder lies in; none if it lies in no work tree.
-    pub(crate) fn objects_of(folder: &Path, until: Instant) -> Result<Option<Objects>, Failure> {
+    pub(crate) fn objects_of(folder: &Path, until: Instant) -> Result<Option<Objects>, GitError> {
         let asked =
             ["rev-parse", "--is-inside-work-tree", "--show-object-format", "--git-path", "objects"];
         let answer = match Self::at(folder, until).args(asked).run(&[]) {
             Ok(answer) => answer,
-            Err(Failure::Refused(words)) if is_no_repository(&words) => return Ok(None),
+            Err(GitError::Refused(words)) if is_no_repository(&words) => return Ok(None),
             Err(failure) => return Err(failure),
         };
         let mut lines = answer.splitn(3, |byte| *byte == b'\n');
@@ -162,7 +162,7 @@ impl Git {
     pub(crate) fn missing<'a>(
         self,
         objects: impl Iterator<Item = &'a [u8]>,
-    ) -> Result<BTreeSet<Vec<u8>>, Failure> {
+    ) -> Result<BTreeSet<Vec<u8>>, GitError> {
         let objects: BTreeSet<&[u8]> = objects.collect();
         if objects.is_empty() {
             return Ok(BTreeSet::new());
@@ -175,13 +175,13 @@ impl Git {
     }
 
     /// Runs it with `input` and returns its output.
-    pub(crate) fn run(self, input: &[u8]) -> Result<Vec<u8>, Failure> {
+    pub(crate) fn run(self, input: &[u8]) -> Result<Vec<u8>, GitError> {
         let (until, command) = (self.until, self.command()?);
         call::run(command, input.to_vec(), until)
     }
 
-    fn command(self) -> Result<Command, Failure> {
-        let mut command = Command::new(program().ok_or(Failure::NotThere)?);
+    fn command(self) -> Result<Command, GitError> {
+        let mut command = Command::new(program().ok_or(GitError::NotThere)?);
         command.current_dir(&self.folder);
         let reads_all = self.configured == Configured::Whole;
         for (name, _) in std::env::vars_os() {
@@ -228,7 +228,7 @@ fn program() -> Option<PathBuf> {
 
 /// Why a call of git brought nothing.
 #[derive(Debug)]
-pub(crate) enum Failure {
+pub(crate) enum GitError {
     /// There is no git on this machine.
     NotThere,
     /// Git says no, in these words.
@@ -243,7 +243,7 @@ pub(crate) enum Failure {
     Foreign(String),
 }
 
-impl Failure {
+impl GitError {
     pub(crate) fn told(self) -> EngineError {
         let off = "Frames work without it; with STACK_ROLLBACK=off it is not called at all.";
         let (kind, message, hint) = match self {

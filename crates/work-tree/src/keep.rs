@@ -8,7 +8,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
-use crate::git::Failure;
+use crate::git::GitError;
 use crate::shadow::{Shadow, is_folder, list};
 
 /// How long an unneeded state is kept: a frame may be given a state that was recorded before.
@@ -26,7 +26,7 @@ impl Shadow {
 
     /// Drops old objects that are in none of these states. Objects that they share with the index, or with each
     /// other, stay.
-    pub(crate) fn keep_only(&self, states: &[String], until: Instant) -> Result<(), Failure> {
+    pub(crate) fn keep_only(&self, states: &[String], until: Instant) -> Result<(), GitError> {
         let _alone = self.alone(until)?;
         // Where it takes too long, it is not begun again at once.
         File::create(self.folder().join(MARK)).map_err(|error| self.unwritable(&error))?;
@@ -59,7 +59,7 @@ impl Shadow {
     }
 
     /// All that is in these states and in the index.
-    fn reachable(&self, states: &[String], until: Instant) -> Result<HashSet<String>, Failure> {
+    fn reachable(&self, states: &[String], until: Instant) -> Result<HashSet<String>, GitError> {
         let gone = self.lent_git(until).missing(states.iter().map(String::as_bytes))?;
         let there = states.iter().filter(|state| !gone.contains(state.as_bytes()));
         let input: Vec<u8> = there.flat_map(|state| state.bytes().chain([b'\n'])).collect();

@@ -9,10 +9,10 @@
 //!
 //! Not here: when a state is recorded, and which files are restored.
 
+mod borrowed;
 mod git;
 mod index;
 mod keep;
-mod lent;
 mod objects;
 mod own;
 mod patch;
@@ -29,7 +29,7 @@ use std::time::{Duration, Instant};
 
 use callstack_engine::{EngineError, FileChange, FilePatch, LeftAlone, WorkTree};
 
-use git::{Failure, Git, Objects};
+use git::{Git, GitError, Objects};
 pub use objects::take_objects;
 use shadow::Shadow;
 pub use tracked::tracked_below;
@@ -51,7 +51,7 @@ impl GitWorkTree {
         Self { project: project.to_path_buf(), folder: folder.join("git"), shadow: OnceLock::new() }
     }
 
-    fn shadow(&self, until: Instant) -> Result<Option<&Shadow>, Failure> {
+    fn shadow(&self, until: Instant) -> Result<Option<&Shadow>, GitError> {
         if let Some(known) = self.shadow.get() {
             return Ok(Some(known));
         }
@@ -61,7 +61,7 @@ impl GitWorkTree {
     }
 
     /// Where the project's repository has its objects; none where it is no work tree.
-    fn objects(&self, until: Instant) -> Result<Option<Objects>, Failure> {
+    fn objects(&self, until: Instant) -> Result<Option<Objects>, GitError> {
         // It may become a work tree at any time; git is asked only where it may be one.
         if !self.project.ancestors().any(|folder| folder.join(".git").exists()) {
             return Ok(None);
@@ -72,28 +72,28 @@ impl GitWorkTree {
     /// Does something in the repository, which takes a while at most.
     fn with<T>(
         &self,
-        act: impl FnOnce(&Shadow, Instant) -> Result<T, Failure>,
+        act: impl FnOnce(&Shadow, Instant) -> Result<T, GitError>,
     ) -> Result<T, EngineError> {
         let until = Instant::now() + PATIENCE;
-        let Some(shadow) = self.shadow(until).map_err(Failure::told)? else {
+        let Some(shadow) = self.shadow(until).map_err(GitError::told)? else {
             return Err(EngineError::invalid(
                 format!("{} is no git work tree", self.project.display()),
                 "States of files are recorded and restored with git only.",
             ));
         };
-        act(shadow, until).map_err(Failure::told)
+        act(shadow, until).map_err(GitError::told)
     }
 }
 
 impl WorkTree for GitWorkTree {
     fn check(&self, patience: Duration) -> Result<(), EngineError> {
-        self.objects(Instant::now() + patience).map(drop).map_err(Failure::told)
+        self.objects(Instant::now() + patience).map(drop).map_err(GitError::told)
     }
 
     fn record(&self, patience: Duration) -> Result<Option<String>, EngineError> {
         let until = Instant::now() + patience;
-        let shadow = self.shadow(until).map_err(Failure::told)?;
-        shadow.map(|shadow| shadow.record(until)).transpose().map_err(Failure::told)
+        let shadow = self.shadow(until).map_err(GitError::told)?;
+        shadow.map(|shadow| shadow.record(until)).transpose().map_err(GitError::told)
     }
 
     fn changes(&self, from: &str, to: &str) -> Result<Vec<FileChange>, EngineError> {
@@ -128,7 +128,7 @@ impl WorkTree for GitWorkTree {
 
     fn keep_only(&self, needed: &[String], patience: Duration) -> Result<(), EngineError> {
         let until = Instant::now() + patience;
-        let shadow = self.shadow(until).map_err(Failure::told)?;
-        shadow.map_or(Ok(()), |shadow| shadow.keep_only(needed, until)).map_err(Failure::told)
+        let shadow = self.shadow(until).map_err(GitError::told)?;
+        shadow.map_or(Ok(()), |shadow| shadow.keep_only(needed, until)).map_err(GitError::told)
     }
 }

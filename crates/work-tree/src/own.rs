@@ -5,7 +5,7 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::Path;
 
-use crate::git::Failure;
+use crate::git::GitError;
 
 /// Nothing but this is configured.
 const CONFIGURATION: &str =
@@ -23,14 +23,14 @@ const OURS: &str = "callstack.";
 pub(crate) const LOCK: &str = "callstack.lock";
 
 /// Makes sure that the folder is there, and that its lock is a file in it.
-pub(crate) fn enter(folder: &Path) -> Result<(), Failure> {
+pub(crate) fn enter(folder: &Path) -> Result<(), GitError> {
     fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
     is_folder(folder)?;
     restrict(folder).map_err(|error| unwritable(folder, &error))?;
     let lock = folder.join(LOCK);
     match fs::symlink_metadata(&lock) {
         Ok(metadata) if !metadata.is_file() => {
-            Err(Failure::Foreign(format!("{} is no file", lock.display())))
+            Err(GitError::Foreign(format!("{} is no file", lock.display())))
         }
         _ => Ok(()),
     }
@@ -38,7 +38,7 @@ pub(crate) fn enter(folder: &Path) -> Result<(), Failure> {
 
 /// Makes sure that the folder is a repository as it is made here: nothing in it leads elsewhere, and its
 /// configuration is ours. Nobody else may write meanwhile.
-pub(crate) fn ensure(folder: &Path) -> Result<(), Failure> {
+pub(crate) fn ensure(folder: &Path) -> Result<(), GitError> {
     for name in FOLDERS {
         let inner = folder.join(name);
         if !is_folder(&inner)? {
@@ -61,23 +61,23 @@ pub(crate) fn ensure(folder: &Path) -> Result<(), Failure> {
 }
 
 /// Whether there is a folder; anything else is foreign.
-pub(crate) fn is_folder(path: &Path) -> Result<bool, Failure> {
+pub(crate) fn is_folder(path: &Path) -> Result<bool, GitError> {
     match fs::symlink_metadata(path) {
         Ok(metadata) if metadata.is_dir() => Ok(true),
-        Ok(_) => Err(Failure::Foreign(format!("{} is no folder", path.display()))),
+        Ok(_) => Err(GitError::Foreign(format!("{} is no folder", path.display()))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(error) => Err(unwritable(path, &error)),
     }
 }
 
 /// Returns the failure to write a path.
-pub(crate) fn unwritable(path: &Path, error: &io::Error) -> Failure {
-    Failure::Unwritable(format!("{} can't be written: {error}", path.display()))
+pub(crate) fn unwritable(path: &Path, error: &io::Error) -> GitError {
+    GitError::Unwritable(format!("{} can't be written: {error}", path.display()))
 }
 
 /// Removes files that are unknown, and whatever is no file in place of one. Folders that are unknown are never
 /// looked into by a call of ours.
-fn clear(folder: &Path, is_known: impl Fn(&str) -> bool) -> Result<(), Failure> {
+fn clear(folder: &Path, is_known: impl Fn(&str) -> bool) -> Result<(), GitError> {
     let failed = |error| unwritable(folder, &error);
     for entry in fs::read_dir(folder).map_err(failed)? {
         let entry = entry.map_err(failed)?;

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use callstack_engine::FilePatch;
 
-use crate::git::Failure;
+use crate::git::GitError;
 use crate::shadow::Shadow;
 
 /// How git compares two states: it looks at content alone, whatever a repository says about its files.
@@ -26,7 +26,7 @@ impl Shadow {
         to: &str,
         paths: &[String],
         until: Instant,
-    ) -> Result<Vec<FilePatch>, Failure> {
+    ) -> Result<Vec<FilePatch>, GitError> {
         let mut patches = Vec::with_capacity(paths.len());
         for path in paths {
             let compared = |format: &'static [&str]| {

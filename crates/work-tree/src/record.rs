@@ -13,9 +13,9 @@ use std::time::{Duration, Instant, SystemTime};
 use callstack_engine::LARGEST_FILE;
 
 use crate::git::user::UserSettings;
-use crate::git::{self, Failure, Git};
+use crate::git::{self, Git, GitError};
 use crate::shadow::Shadow;
-use crate::tree::{self, Standing};
+use crate::tree::{self, IndexEntry};
 
 /// Paths that follow the tree of frames by themselves.
 const OURS: [&[u8]; 2] = [b".callstack/", b".opencode/stack/"];
@@ -77,7 +77,7 @@ struct Update<'a> {
 
 impl Shadow {
     /// Records the files as they are now; the name of the state.
-    pub(crate) fn record(&self, until: Instant) -> Result<String, Failure> {
+    pub(crate) fn record(&self, until: Instant) -> Result<String, GitError> {
         let _alone = self.alone(until)?;
         let list = ["ls-files", "-z", "-t", "--cached", "--others", "--exclude-standard"];
         let list = Git::at(&self.project, until).args(list);
@@ -87,31 +87,31 @@ impl Shadow {
         let listed = Listed::of(&listed);
         let state = match self.state(&listed, until) {
             // Objects that our index names may be gone, or it was not written to its end.
-            Err(Failure::Refused(_)) => {
+            Err(GitError::Refused(_)) => {
                 self.forget()?;
                 self.state(&listed, until)
             }
             state => state,
         };
-        if let Err(Failure::Slow) = state {
+        if let Err(GitError::Slow) = state {
             self.sweep();
         }
         state
     }
 
-    fn state(&self, listed: &Listed<'_>, until: Instant) -> Result<String, Failure> {
+    fn state(&self, listed: &Listed<'_>, until: Instant) -> Result<String, GitError> {
         self.follow(listed, until)?;
         let tree = self.lent_git(until).args(["write-tree"]).run(&[])?;
         let state = String::from_utf8_lossy(&tree).trim().to_owned();
-        self.keep_lent(&state, until)?;
+        self.keep_borrowed(&state, until)?;
         Ok(state)
     }
 
     /// Makes our index match the files.
-    fn follow(&self, listed: &Listed<'_>, until: Instant) -> Result<(), Failure> {
+    fn follow(&self, listed: &Listed<'_>, until: Instant) -> Result<(), GitError> {
         let began = SystemTime::now();
         let known = self.own_git(until).args(["ls-files", "-z", "--stage"]).run(&[])?;
-        let known: BTreeMap<&[u8], Standing<'_>> = tree::indexed(&known).collect();
+        let known: BTreeMap<&[u8], IndexEntry<'_>> = tree::indexed(&known).collect();
         // Git would look into a repository inside, under its configuration.
         let differing = [
             "diff-files",
@@ -125,7 +125,7 @@ impl Shadow {
         let differing = tree::entries(&differing).map(|entry| entry.path);
         let fresh = listed.tracked.iter().chain(&listed.others).copied();
         let fresh = fresh.filter(|path| !known.contains_key(path));
-        let standing = known.iter().filter(|(_, it)| matches!(it, Standing::Presence(_)));
+        let standing = known.iter().filter(|(_, it)| matches!(it, IndexEntry::Presence(_)));
         let mut folders = Folders { project: &self.project, links: HashMap::new() };
         let others = listed.others.iter().filter(|path| is_taken(path));
         let sizes = others.filter_map(|path| Some((folders.metadata(path).ok()?.len(), *path)));
@@ -152,7 +152,7 @@ impl Shadow {
                 Held::Nothing => {}
                 Held::Content(metadata) => update.content.push((path, metadata.len())),
                 Held::Presence(name) => {
-                    if before != Some(&Standing::Presence(name.as_bytes())) {
+                    if before != Some(&IndexEntry::Presence(name.as_bytes())) {
                         update.unrecorded.push((path, name));
                     }
                 }
@@ -178,14 +178,14 @@ impl Shadow {
     }
 
     /// Takes the content of files. Those that can't be read are found once git has given up.
-    fn take(&self, files: &[(&[u8], u64)], until: Instant) -> Result<(), Failure> {
+    fn take(&self, files: &[(&[u8], u64)], until: Instant) -> Result<(), GitError> {
         let update = ["update-index", "--add", "--remove", "--replace", "-z", "--stdin"];
         let take = |paths: &[&[u8]]| {
             self.lent_git(until).args(update).run(&terminated(paths.iter().copied()))
         };
         let mut paths: Vec<&[u8]> = files.iter().map(|(path, _)| *path).collect();
         let Err(failure) = take(&paths) else { return Ok(()) };
-        let Failure::Refused(_) = failure else { return Err(failure) };
+        let GitError::Refused(_) = failure else { return Err(failure) };
         let mut unreadable = Vec::new();
         paths.retain(|path| {
             let name = unreadable_name(&self.project.join(git::path(path)));
@@ -206,7 +206,7 @@ impl Shadow {
         gone: &[&[u8]],
         unrecorded: &[(&[u8], String)],
         until: Instant,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), GitError> {
         let gone = gone.iter().map(|path| (tree::nothing(), *path));
         let standing = unrecorded.iter().map(|(path, name)| (tree::presence(name), *path));
         let lines =

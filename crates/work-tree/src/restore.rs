@@ -4,7 +4,7 @@
 //! with the one that was there when the restore was decided, at once and again at the end, since an editor may still
 //! have it open. A file that differs goes back, or stays beside the new one under a name that says so.
 
-mod place;
+mod folder_entry;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -18,11 +18,11 @@ use callstack_engine::{LeftAlone, Why};
 use rustix::fs::Mode;
 use rustix::io::Errno;
 
-use crate::git::Failure;
+use crate::git::GitError;
 use crate::own;
 use crate::shadow::Shadow;
 use crate::tree::{self, Recorded};
-use place::Place;
+use folder_entry::FolderEntry;
 
 /// Where files are made aside: in a folder that is no part of a state and on the same file system.
 const ASIDE: [&str; 2] = [".callstack", "restoring"];
@@ -40,7 +40,7 @@ impl Shadow {
         to: &str,
         paths: &[String],
         until: Instant,
-    ) -> Result<Vec<LeftAlone>, Failure> {
+    ) -> Result<Vec<LeftAlone>, GitError> {
         let _alone = self.alone(until)?;
         let mut left = self.recover(until)?;
         if paths.is_empty() {
@@ -70,7 +70,7 @@ impl Shadow {
 
     /// Keeps the files that a killed process had taken away during a restore: those that are in no state stay beside
     /// their file.
-    fn recover(&self, until: Instant) -> Result<Vec<LeftAlone>, Failure> {
+    fn recover(&self, until: Instant) -> Result<Vec<LeftAlone>, GitError> {
         let folder = self.project.join(ASIDE[0]).join(ASIDE[1]);
         let roots = [NEW, OLD].map(|root| folder.join(root));
         let mut found: Vec<(&Path, PathBuf)> = Vec::new();
@@ -83,7 +83,8 @@ impl Shadow {
         let mut aside = Aside::make(&self.project)?;
         let mut contents = Vec::new();
         for (root, path) in &found {
-            let place = place::open(root).and_then(|root| Place::of(&root, path, None));
+            let place =
+                folder_entry::open(root).and_then(|root| FolderEntry::of(&root, path, None));
             let id = place.ok().and_then(|it| it.recorded()).map(|it| it.id);
             contents.push(id.unwrap_or_default());
         }
@@ -91,7 +92,8 @@ impl Shadow {
         let missing = self.lent_git(until).missing(known)?;
         for ((root, path), id) in found.iter().zip(&contents) {
             if id.is_empty() || missing.contains(id) {
-                let place = place::open(root).and_then(|root| Place::of(&root, path, None));
+                let place =
+                    folder_entry::open(root).and_then(|root| FolderEntry::of(&root, path, None));
                 if let (Ok(place), Some(path)) = (place, path.to_str()) {
                     aside.keep_beside(path, &place);
                 } else {
@@ -101,7 +103,7 @@ impl Shadow {
         }
         if aside.is_needed {
             let path = aside.path.display();
-            return Err(Failure::Foreign(format!("{path} holds files that belong elsewhere")));
+            return Err(GitError::Foreign(format!("{path} holds files that belong elsewhere")));
         }
         Ok(aside.settle())
     }
@@ -111,7 +113,7 @@ impl Shadow {
         &self,
         state: &str,
         until: Instant,
-    ) -> Result<BTreeMap<Vec<u8>, Recorded>, Failure> {
+    ) -> Result<BTreeMap<Vec<u8>, Recorded>, GitError> {
         let list = self.lent_git(until).args(["ls-tree", "-r", "-z", state]).run(&[])?;
         Ok(tree::listed(&list).map(|(path, recorded)| (path.to_vec(), recorded)).collect())
     }
@@ -150,19 +152,19 @@ struct Aside {
 /// A file that came out of the project.
 struct Taken {
     path: String,
-    place: Place,
+    place: FolderEntry,
     expected: Recorded,
     /// The entry that was put there instead.
     put: Option<Recorded>,
 }
 
 impl Aside {
-    fn make(project: &Path) -> Result<Self, Failure> {
+    fn make(project: &Path) -> Result<Self, GitError> {
         let path = project.join(ASIDE[0]).join(ASIDE[1]);
         let opened = || -> io::Result<_> {
-            let root = place::open(project)?;
+            let root = folder_entry::open(project)?;
             let aside = Path::new(ASIDE[0]).join(ASIDE[1]);
-            let folder = |name| place::folder(&root, &aside.join(name), Some(Mode::RWXU));
+            let folder = |name| folder_entry::folder(&root, &aside.join(name), Some(Mode::RWXU));
             let (new, old) = (folder(NEW)?, folder(OLD)?);
             Ok((root, new, old))
         };
@@ -179,8 +181,8 @@ impl Aside {
 
     /// Takes a file away.
     fn remove(&mut self, path: &str, expected: Option<&Recorded>) {
-        let place = Place::of(&self.project, Path::new(path), None);
-        let out = Place::of(&self.old, Path::new(path), Some(Mode::RWXU));
+        let place = FolderEntry::of(&self.project, Path::new(path), None);
+        let out = FolderEntry::of(&self.old, Path::new(path), Some(Mode::RWXU));
         let (Ok(place), Ok(out), Some(expected)) = (place, out, expected) else {
             return self.leave(path, Why::NotWritable, None);
         };
@@ -193,7 +195,7 @@ impl Aside {
         };
         match moved {
             Ok(out) => {
-                place::prune(&self.project, Path::new(path));
+                folder_entry::prune(&self.project, Path::new(path));
                 self.take(path, out, expected, None);
             }
             // Somebody else has removed it.
@@ -204,12 +206,13 @@ impl Aside {
 
     /// Puts a file in its place.
     fn put(&mut self, path: &str, expected: Option<&Recorded>, wanted: Option<&Recorded>) {
-        let place = Place::of(&self.project, Path::new(path), Some(Mode::from_raw_mode(0o777)));
-        let new = Place::of(&self.new, Path::new(path), None);
+        let place =
+            FolderEntry::of(&self.project, Path::new(path), Some(Mode::from_raw_mode(0o777)));
+        let new = FolderEntry::of(&self.new, Path::new(path), None);
         let (Ok(place), Ok(mut new)) = (place, new) else {
             return self.leave(path, Why::NotWritable, None);
         };
-        let change = |new: &Place| match expected {
+        let change = |new: &FolderEntry| match expected {
             Some(_) => {
                 new.permit_as(&place);
                 new.exchange(&place)
@@ -239,7 +242,13 @@ impl Aside {
     }
 
     /// Keeps the file that came out, or puts it back where it is not the expected one.
-    fn take(&mut self, path: &str, place: Place, expected: &Recorded, put: Option<&Recorded>) {
+    fn take(
+        &mut self,
+        path: &str,
+        place: FolderEntry,
+        expected: &Recorded,
+        put: Option<&Recorded>,
+    ) {
         let (expected, put) = (expected.clone(), put.cloned());
         let taken = Taken { path: path.to_owned(), place, expected, put };
         if taken.place.recorded().as_ref() == Some(&taken.expected) {
@@ -252,7 +261,7 @@ impl Aside {
     fn give_back(&mut self, taken: &Taken) {
         let path = taken.path.as_str();
         let make = Some(Mode::from_raw_mode(0o777));
-        let Ok(place) = Place::of(&self.project, Path::new(path), make) else {
+        let Ok(place) = FolderEntry::of(&self.project, Path::new(path), make) else {
             return self.keep_beside(path, &taken.place);
         };
         let given = if taken.put.is_none() {
@@ -276,14 +285,14 @@ impl Aside {
     }
 
     /// Keeps a file under a name of its own.
-    fn keep_beside(&mut self, path: &str, out: &Place) {
+    fn keep_beside(&mut self, path: &str, out: &FolderEntry) {
         let make = Some(Mode::from_raw_mode(0o777));
         let near = Path::new(path);
         let far = near.file_name().map_or(near, Path::new);
         for path_there in [near, far] {
-            let Ok(place) = Place::of(&self.project, path_there, make) else { continue };
+            let Ok(place) = FolderEntry::of(&self.project, path_there, make) else { continue };
             for n in 1..1000 {
-                let name = place::kept_name(place.name(), n);
+                let name = folder_entry::kept_name(place.name(), n);
                 let kept = path_there.with_file_name(&name).to_string_lossy().into_owned();
                 match place.beside(name).map(|beside| out.move_to(&beside)) {
                     Ok(Ok(())) => return self.leave(path, Why::WrittenMeanwhile, Some(kept)),
@@ -319,7 +328,7 @@ impl Aside {
 }
 
 /// A name beside a file for one that is made or taken away there.
-fn beside(place: &Place, what: &str) -> io::Result<Place> {
+fn beside(place: &FolderEntry, what: &str) -> io::Result<FolderEntry> {
     let mut name = std::ffi::OsString::from(".");
     name.push(place.name());
     name.push(format!(".callstack-{what}-{}", std::process::id()));

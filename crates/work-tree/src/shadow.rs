@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use callstack_engine::{FileChange, FileChangeKind};
 
-use crate::git::{self, Failure, Git, Objects};
+use crate::git::{self, Git, GitError, Objects};
 use crate::own;
 use crate::tree::{self, Entry};
 
@@ -39,7 +39,7 @@ impl Shadow {
         folder: &Path,
         objects: Objects,
         until: Instant,
-    ) -> Result<Self, Failure> {
+    ) -> Result<Self, GitError> {
         let lent = fs::canonicalize(&objects.folder).unwrap_or(objects.folder);
         let shadow = Self {
             project: project.to_path_buf(),
@@ -59,7 +59,7 @@ impl Shadow {
         from: &str,
         to: &str,
         until: Instant,
-    ) -> Result<Vec<FileChange>, Failure> {
+    ) -> Result<Vec<FileChange>, GitError> {
         let compare = ["diff-tree", "-r", "-z", "--no-renames", "--raw", "--no-abbrev", from, to];
         let told = self.lent_git(until).args(compare).run(&[])?;
         let entries: Vec<Entry<'_>> = tree::entries(&told).collect();
@@ -88,7 +88,7 @@ impl Shadow {
     }
 
     /// The files of a state.
-    pub(crate) fn held(&self, state: &str, until: Instant) -> Result<BTreeSet<String>, Failure> {
+    pub(crate) fn held(&self, state: &str, until: Instant) -> Result<BTreeSet<String>, GitError> {
         let list = ["ls-tree", "-r", "-z", "--name-only", state];
         let told = self.lent_git(until).args(list).run(&[])?;
         let names = told.split(|byte| *byte == 0).filter_map(|name| str::from_utf8(name).ok());
@@ -96,7 +96,7 @@ impl Shadow {
     }
 
     /// Keeps other processes of ours out as long as it is held. What else would lock the index has died.
-    pub(crate) fn alone(&self, until: Instant) -> Result<File, Failure> {
+    pub(crate) fn alone(&self, until: Instant) -> Result<File, GitError> {
         own::enter(&self.folder)?;
         let lock = File::create(self.folder.join(own::LOCK));
         let lock = lock.map_err(|error| self.unwritable(&error))?;
@@ -104,7 +104,7 @@ impl Shadow {
             match lock.try_lock() {
                 Ok(()) => break,
                 Err(TryLockError::WouldBlock) if Instant::now() < until => thread::sleep(LOOK),
-                Err(TryLockError::WouldBlock) => return Err(Failure::Slow),
+                Err(TryLockError::WouldBlock) => return Err(GitError::Slow),
                 Err(TryLockError::Error(error)) => return Err(self.unwritable(&error)),
             }
         }
@@ -114,11 +114,11 @@ impl Shadow {
     }
 
     /// Forgets the recorded files: all are read again.
-    pub(crate) fn forget(&self) -> Result<(), Failure> {
+    pub(crate) fn forget(&self) -> Result<(), GitError> {
         self.remove("index")
     }
 
-    fn remove(&self, file: &str) -> Result<(), Failure> {
+    fn remove(&self, file: &str) -> Result<(), GitError> {
         match fs::remove_file(self.folder.join(file)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(self.unwritable(&error)),
             _ => Ok(()),
@@ -176,7 +176,7 @@ impl Shadow {
         *safe = Some((committed, state.to_owned()));
     }
 
-    pub(crate) fn unwritable(&self, error: &io::Error) -> Failure {
+    pub(crate) fn unwritable(&self, error: &io::Error) -> GitError {
         own::unwritable(&self.folder, error)
     }
 }

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::git::{Failure, Git, path};
+use crate::git::{Git, GitError, path};
 use crate::index;
 
 /// How long git may take to answer.
@@ -26,7 +26,7 @@ pub fn tracked_below(project: &Path, folder: &str) -> Result<Vec<PathBuf>, Strin
 
 /// Asks git. A project may be a repository of its own inside another one, whose checkout reaches into it, so those
 /// around it are asked too.
-fn told_by_git(project: &Path, folder: &str, folds: bool) -> Result<Vec<PathBuf>, Failure> {
+fn told_by_git(project: &Path, folder: &str, folds: bool) -> Result<Vec<PathBuf>, GitError> {
     let until = Instant::now() + PATIENCE;
     let mut tracked = listed(project, Path::new(folder), folds, until)?;
     let mut roots = project.ancestors().filter(|around| around.join(".git").exists());
@@ -46,7 +46,7 @@ fn listed(
     folder: &Path,
     folds: bool,
     until: Instant,
-) -> Result<Vec<PathBuf>, Failure> {
+) -> Result<Vec<PathBuf>, GitError> {
     // The index alone is read, also of a repository of somebody else's, whose configuration calls nothing.
     let options = [
         "-c",
@@ -70,10 +70,10 @@ fn listed(
             if folds || listed.len() == asked_for {
                 Ok(listed)
             } else {
-                Err(Failure::Broken("it answers what it was not asked".to_owned()))
+                Err(GitError::Broken("it answers what it was not asked".to_owned()))
             }
         }
-        Err(Failure::Refused(words)) if is_no_repository(&words) => Ok(Vec::new()),
+        Err(GitError::Refused(words)) if is_no_repository(&words) => Ok(Vec::new()),
         Err(failure) => Err(failure),
     }
 }

@@ -78,7 +78,7 @@ pub(crate) fn listed(said: &[u8]) -> impl Iterator<Item = (&[u8], Recorded)> {
 
 /// The entry of a path in an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Standing<'a> {
+pub(crate) enum IndexEntry<'a> {
     /// Its content.
     Content,
     /// That there is a file; the name of its entry.
@@ -86,12 +86,13 @@ pub(crate) enum Standing<'a> {
 }
 
 /// Reads git's output for an index in the format `--stage -z`.
-pub(crate) fn indexed(told: &[u8]) -> impl Iterator<Item = (&[u8], Standing<'_>)> {
+pub(crate) fn indexed(told: &[u8]) -> impl Iterator<Item = (&[u8], IndexEntry<'_>)> {
     told.split(|byte| *byte == 0).filter_map(|line| {
         let tab = line.iter().position(|byte| *byte == b'\t')?;
         let mut columns = line[..tab].split(|byte| *byte == b' ');
         let (mode, id) = (columns.next()?, columns.next()?);
-        let standing = if mode == UNRECORDED { Standing::Presence(id) } else { Standing::Content };
+        let standing =
+            if mode == UNRECORDED { IndexEntry::Presence(id) } else { IndexEntry::Content };
         Some((&line[tab + 1..], standing))
     })
 }

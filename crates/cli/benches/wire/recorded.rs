@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use callstack_core::framing::{Todo, TodoStatus};
-use callstack_core::transcript::{CallState, Role, Standing};
+use callstack_core::transcript::{CallState, MessageKind, Role};
 use callstack_recordings::{Division, Recorded, RecordedCall, RecordedPart, Recording};
 use callstack_scripted_model::{Call, Step};
 use serde_json::{Value, json};
@@ -57,7 +57,7 @@ impl Session {
             "" => text.to_owned(),
             folder => text.replace(folder, project),
         };
-        let normal = recording.messages.iter().filter(|it| it.standing == Standing::Normal);
+        let normal = recording.messages.iter().filter(|it| it.standing == MessageKind::Normal);
         for message in normal {
             if message.role == Role::User {
                 session.user(message, &moved);

@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::began;
-use crate::error::Failure;
+use crate::error::CommandError;
 use crate::invocation::Invocation;
 use crate::output::Output;
 
@@ -21,7 +21,7 @@ pub(crate) fn run(
     args: &ActivateArgs,
     invocation: &Invocation<'_>,
     output: &mut Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let engine = invocation.engine()?;
     let arguments = match &args.place {
         Some(place) => json!({"frame": args.frame, "in": place}),

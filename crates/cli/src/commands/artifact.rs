@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::noted;
-use crate::error::Failure;
+use crate::error::CommandError;
 use crate::invocation::Invocation;
 use crate::output::Output;
 
@@ -19,7 +19,7 @@ pub(crate) fn run(
     args: &ArtifactArgs,
     invocation: &Invocation<'_>,
     output: &mut Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let engine = invocation.engine()?;
     // The engine's paths are relative to the project's root, those of people to the folder that they are in.
     let here = invocation.place.start().join(&args.path);

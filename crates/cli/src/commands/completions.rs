@@ -2,7 +2,7 @@ use clap_complete::Shell;
 use clap_complete::env::Shells;
 
 use crate::completion::VARIABLE;
-use crate::error::Failure;
+use crate::error::CommandError;
 use crate::output::Output;
 
 /// Print a completion script for a shell
@@ -23,12 +23,12 @@ if [ "$funcstack[1]" = "_callstack" ]; then
 fi
 "#;
 
-pub(crate) fn run(args: &CompletionsArgs, output: &mut Output) -> Result<(), Failure> {
+pub(crate) fn run(args: &CompletionsArgs, output: &mut Output) -> Result<(), CommandError> {
     let mut script = Vec::new();
     if let Some(shell) = Shells::builtins().completer(&args.shell.to_string()) {
         let name = "callstack";
         let written = shell.write_registration(VARIABLE, name, name, name, &mut script);
-        written.map_err(|error| Failure::of_output(&error))?;
+        written.map_err(|error| CommandError::of_output(&error))?;
     }
     let end = if args.shell == Shell::Zsh { LOADED } else { "" };
     output.generated(&format!("{}{end}", String::from_utf8_lossy(&script).trim_start()))

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use callstack_engine::{Configured, Engine, EngineError, SETTINGS, Scope, Setting, Source};
 use serde_json::{Map, Value, json};
 
-use crate::error::Failure;
+use crate::error::CommandError;
 use crate::invocation::Invocation;
 use crate::output::Output;
 use crate::page::{BOLD, DIM, PLAIN, Page, WARN};
@@ -47,7 +47,7 @@ pub(crate) fn run(
     args: &ConfigArgs,
     invocation: &Invocation<'_>,
     output: &mut Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     if let Some(Several::Summarizer(args)) = &args.several {
         return summarizer::run(args, invocation, output);
     }
@@ -116,7 +116,7 @@ fn listed(all: &[Configured]) -> Value {
 }
 
 /// Prints a setting for all projects where there is no project to show it in.
-fn tell_user_set(setting: &Setting, value: &str, output: &mut Output) -> Result<(), Failure> {
+fn tell_user_set(setting: &Setting, value: &str, output: &mut Output) -> Result<(), CommandError> {
     let value_told = json!({"name": setting.name, "value": value, "source": Source::User.as_str()});
     output.either(&value_told, |page| {
         let told = format!("{} is {value} in your own configuration", setting.name);
@@ -125,7 +125,7 @@ fn tell_user_set(setting: &Setting, value: &str, output: &mut Output) -> Result<
 }
 
 /// Forgets all that was set in the project, once somebody has agreed; returns whether it did.
-fn reset(engine: &Engine, yes: bool, output: &mut Output) -> Result<bool, Failure> {
+fn reset(engine: &Engine, yes: bool, output: &mut Output) -> Result<bool, CommandError> {
     let stored = engine.stored_settings()?;
     let names: Vec<_> = stored.keys().map(String::as_str).collect();
     let names = names.join(", ");

@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use crate::error::Failure;
+use crate::error::CommandError;
 use crate::invocation::Invocation;
 use crate::output::Output;
 
@@ -15,7 +15,7 @@ pub(crate) fn run(
     args: &ContextArgs,
     invocation: &Invocation<'_>,
     output: &mut Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let engine = invocation.engine()?;
     let arguments = json!({"frame": args.frame});
     let answer = invocation.run(&engine, "stack_context_preview", arguments)?;

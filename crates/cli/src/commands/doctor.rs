@@ -7,7 +7,7 @@ use callstack_engine::{
 use serde_json::{Value, json};
 
 use crate::binary;
-use crate::error::Failure;
+use crate::error::CommandError;
 use crate::invocation::Invocation;
 use crate::opencode;
 use crate::output::Output;
@@ -71,7 +71,7 @@ pub(crate) fn run(
     args: &DoctorArgs,
     invocation: &Invocation<'_>,
     output: &mut Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let mut report = Report::default();
     let version = env!("CARGO_PKG_VERSION");
     report.data = json!({"version": version, "project": null, "store": null, "problems": []});
@@ -85,7 +85,7 @@ pub(crate) fn run(
                 Err(error) => report.bad(&unusable(error, &project)),
             }
             match plugin_of(&mut report, &project) {
-                Err(Failure::Told(error)) => report.bad(&error),
+                Err(CommandError::Told(error)) => report.bad(&error),
                 outcome => outcome?,
             }
         }
@@ -100,7 +100,7 @@ pub(crate) fn run(
             }
         }
     })?;
-    report.worst.map_or(Ok(()), |kind| Err(Failure::Reported(kind)))
+    report.worst.map_or(Ok(()), |kind| Err(CommandError::Reported(kind)))
 }
 
 /// Replaces the hint of an error of a store that can't be opened, since the engine's hint points to this command.
@@ -132,7 +132,7 @@ fn replace_in_part(store: &Path) -> String {
     format!("`callstack export` saves the frames that can still be read. {}", replace(store))
 }
 
-fn store(report: &mut Report, engine: &Engine, rebuild: bool) -> Result<(), Failure> {
+fn store(report: &mut Report, engine: &Engine, rebuild: bool) -> Result<(), CommandError> {
     let path = engine.store_path();
     let schema = callstack_store::SCHEMA_VERSION;
     let size: u64 = ["", "-wal", "-shm"]
@@ -194,7 +194,7 @@ fn store(report: &mut Report, engine: &Engine, rebuild: bool) -> Result<(), Fail
     Ok(())
 }
 
-fn sound(report: &mut Report, engine: &Engine, health: &Health) -> Result<(), Failure> {
+fn sound(report: &mut Report, engine: &Engine, health: &Health) -> Result<(), CommandError> {
     let store = &mut report.data["store"];
     store["events"] = json!(health.events);
     store["damage"] = json!(health.damage);
@@ -268,7 +268,7 @@ fn list(frames: &[FrameNum]) -> String {
     frames.join(", ")
 }
 
-fn plugin_of(report: &mut Report, project: &Path) -> Result<(), Failure> {
+fn plugin_of(report: &mut Report, project: &Path) -> Result<(), CommandError> {
     let path = plugin::path(project);
     let found = plugin::installed(project)?;
     let binary = binary::of_plugins();

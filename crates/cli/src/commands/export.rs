@@ -9,7 +9,7 @@ use callstack_engine::{EngineError, path_text};
 use clap::ValueEnum;
 use serde_json::{Map, json};
 
-use crate::error::Failure;
+use crate::error::CommandError;
 use crate::invocation::Invocation;
 use crate::output::Output;
 use crate::page::PLAIN;
@@ -83,7 +83,7 @@ pub(crate) fn run(
     args: &ExportArgs,
     invocation: &Invocation<'_>,
     output: &mut Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     if args.format != Format::Otlp && (args.content || args.send) {
         let option = if args.send { "--send" } else { "--content" };
         let message = format!("{option} is for spans only");

@@ -2,7 +2,7 @@ use callstack_core::frame::Status;
 use serde_json::json;
 
 use super::began;
-use crate::error::Failure;
+use crate::error::CommandError;
 use crate::input;
 use crate::invocation::Invocation;
 use crate::output::Output;
@@ -23,7 +23,7 @@ pub(crate) fn run(
     args: &GoArgs,
     invocation: &Invocation<'_>,
     output: &mut Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let results = args.results.as_deref().map(input::text).transpose()?;
     let engine = invocation.engine()?;
     let arguments = json!({"to": args.to, "results": results});

@@ -1,6 +1,6 @@
 use clap::ValueEnum;
 
-use crate::error::Failure;
+use crate::error::CommandError;
 use crate::invocation::Invocation;
 use crate::opencode_tui;
 use crate::output::Output;
@@ -28,11 +28,11 @@ pub(crate) fn run(
     args: &HostArgs,
     invocation: &Invocation<'_>,
     output: &mut Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     if let Host::OpencodeTui = args.host {
         let input = std::io::BufReader::new(std::io::stdin());
         return opencode_tui::serve(&invocation.place, input, std::io::stdout().lock())
-            .map_err(|error| Failure::of_output(&error));
+            .map_err(|error| CommandError::of_output(&error));
     }
     // An error of the store is reported to the plugin with each request, so that it can say why the agent goes on
     // without frames.
@@ -51,5 +51,5 @@ pub(crate) fn run(
         std::io::stdout().lock(),
         |line| output.remark(line),
     )
-    .map_err(|error| Failure::of_output(&error))
+    .map_err(|error| CommandError::of_output(&error))
 }

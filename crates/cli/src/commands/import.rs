@@ -12,7 +12,7 @@ use callstack_recordings::{Recording, RecordingError, is_recording};
 use serde_json::{Value, json};
 
 use crate::args::NewStore;
-use crate::error::Failure;
+use crate::error::CommandError;
 use crate::invocation::Invocation;
 use crate::output::Output;
 use crate::page::{DIM, PLAIN, Page, WARN};
@@ -62,7 +62,7 @@ pub(crate) fn run(
     args: &ImportArgs,
     invocation: &Invocation<'_>,
     output: &mut Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     if args.paths.is_empty() {
         return from_usual_places(args, invocation, output);
     }
@@ -99,7 +99,7 @@ fn from_usual_places(
     args: &ImportArgs,
     invocation: &Invocation<'_>,
     output: &mut Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     if !args.usual.only_lists() {
         invocation.place.may_work(args.new)?;
     }
@@ -127,7 +127,7 @@ fn take_all(
     frames: Option<&ImportSummary>,
     sessions: Option<&Sources>,
     output: &mut Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let taken = sessions.map(|sessions| take_over(engine, sessions, output)).transpose()?;
     let mut value = frames.map_or_else(|| json!(ImportSummary::default()), |it| json!(it));
     if let Some(taken) = &taken {
@@ -143,7 +143,11 @@ fn take_all(
     })
 }
 
-fn take_over(engine: &Engine, sources: &Sources, output: &mut Output) -> Result<Taken, Failure> {
+fn take_over(
+    engine: &Engine,
+    sources: &Sources,
+    output: &mut Output,
+) -> Result<Taken, CommandError> {
     let mut taken = Taken::default();
     taken.refused = sessions::read(sources, output, &mut |part, course, output| {
         taken.part(engine, part.recordings, course, output)
@@ -162,7 +166,7 @@ impl Taken {
         recordings: Vec<Recording>,
         course: &mut Course,
         output: &mut Output,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), CommandError> {
         let all: usize = recordings.iter().map(|recording| recording.messages.len()).sum();
         let imported =
             callstack_hosts::import::import(engine, &recordings, &mut |session, message| {

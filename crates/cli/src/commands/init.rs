@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use serde_json::{Value, json};
 
 use crate::binary;
-use crate::error::Failure;
+use crate::error::CommandError;
 use crate::invocation::Invocation;
 use crate::output::Output;
 use crate::page::{DIM, GOOD, PLAIN, Page, WARN};
@@ -62,7 +62,7 @@ pub(crate) fn run(
     args: &InitArgs,
     invocation: &Invocation<'_>,
     output: &mut Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let place = &invocation.place;
     let project = match &args.folder {
         Some(folder) => place.not_home(place.folder(folder)?)?,
@@ -84,7 +84,7 @@ pub(crate) struct Installed {
 }
 
 /// Makes a project's store and puts the plugin into the project.
-pub(crate) fn install(registry: &Registry, project: &Path) -> Result<Installed, Failure> {
+pub(crate) fn install(registry: &Registry, project: &Path) -> Result<Installed, CommandError> {
     let store_made = !project.join(callstack_store::FOLDER).is_dir();
     plugin::refuse_outside(project)?;
     tui_plugin::refuse_outside(project)?;
@@ -96,7 +96,7 @@ pub(crate) fn install(registry: &Registry, project: &Path) -> Result<Installed, 
     Ok(Installed { plugin, commands, interface, store, store_made })
 }
 
-fn tell_installed(project: &Path, output: &mut Output) -> Result<(), Failure> {
+fn tell_installed(project: &Path, output: &mut Output) -> Result<(), CommandError> {
     // This comes first, so that a program that plugins can't find leaves the project as it was.
     let binary = binary::record()?;
     let Installed { plugin: outcome, commands, interface, store, store_made: made } =
@@ -134,7 +134,7 @@ enum Store {
     Removed,
 }
 
-fn remove(args: &InitArgs, project: &Path, output: &mut Output) -> Result<(), Failure> {
+fn remove(args: &InitArgs, project: &Path, output: &mut Output) -> Result<(), CommandError> {
     plugin::refuse_outside(project)?;
     tui_plugin::refuse_outside(project)?;
     let folder = project.join(callstack_store::FOLDER);
@@ -199,7 +199,7 @@ fn remove(args: &InitArgs, project: &Path, output: &mut Output) -> Result<(), Fa
 }
 
 /// Whether a store with frames in it is to be deleted.
-fn agreed(args: &InitArgs, folder: &Path, output: &mut Output) -> Result<bool, Failure> {
+fn agreed(args: &InitArgs, folder: &Path, output: &mut Output) -> Result<bool, CommandError> {
     let about = format!("{} with all frames, messages and logs", folder.display());
     let unasked = EngineError::invalid(
         format!("this would delete {about}, and nobody can be asked here"),

@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use crate::error::Failure;
+use crate::error::CommandError;
 use crate::invocation::Invocation;
 use crate::output::Output;
 use crate::page::PLAIN;
@@ -19,7 +19,7 @@ pub(crate) fn run(
     args: &InvalidateArgs,
     invocation: &Invocation<'_>,
     output: &mut Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let engine = invocation.engine()?;
     let arguments = json!({"frame": args.frame, "reason": args.reason});
     let answer = invocation.run(&engine, "stack_frame_invalidate", arguments)?;

@@ -5,7 +5,7 @@ use callstack_core::secrets::mask;
 use callstack_engine::{Engine, LogEntry, LogRequest};
 use serde_json::{Value, json};
 
-use crate::error::Failure;
+use crate::error::CommandError;
 use crate::invocation::Invocation;
 use crate::log_view::LogView;
 use crate::output::Output;
@@ -50,7 +50,7 @@ pub(crate) fn run(
     args: &LogArgs,
     invocation: &Invocation<'_>,
     output: &mut Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let engine = invocation.engine()?;
     let frame = engine.resolve(&args.frame)?;
     let request = LogRequest {
@@ -71,7 +71,7 @@ fn as_json(
     frame: &Frame,
     request: &LogRequest,
     output: &mut Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let part = engine.read_log(frame, request)?;
     let message = |entry: &LogEntry| {
         let json = entry.to_json(request.reveal);
@@ -93,7 +93,7 @@ fn shown(
     frame: &Frame,
     request: &LogRequest,
     output: &mut Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let mut view = output.is_terminal().then(|| LogView::new(args.reveal, output.width()));
     let total = if args.raw { 0 } else { engine.log_length(frame)? };
     if !args.raw {
@@ -112,7 +112,7 @@ fn shown(
             if !raw.is_empty() {
                 output.stored(&raw)?;
             }
-            return Ok::<_, Failure>(ControlFlow::Continue(()));
+            return Ok::<_, CommandError>(ControlFlow::Continue(()));
         }
         let mut page = Page::default();
         match &mut view {

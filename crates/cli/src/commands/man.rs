@@ -8,7 +8,7 @@ use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 use serde_json::json;
 
-use crate::error::{EXIT_CODES, Failure};
+use crate::error::{CommandError, EXIT_CODES};
 use crate::invocation::Invocation;
 use crate::output::Output;
 use crate::page::{GOOD, PLAIN};
@@ -29,16 +29,17 @@ pub(crate) fn run(
     args: &ManArgs,
     invocation: &Invocation<'_>,
     output: &mut Output,
-) -> Result<(), Failure> {
-    let pages = pages().map_err(|error| Failure::of_output(&error))?;
+) -> Result<(), CommandError> {
+    let pages = pages().map_err(|error| CommandError::of_output(&error))?;
     let Some(folder) = &args.folder else {
         return output.generated(pages.first().map_or("", |(_, page)| page));
     };
     let folder = invocation.place.start().join(folder);
-    fs::create_dir_all(&folder).map_err(|error| Failure::of_file("make", &folder, &error))?;
+    fs::create_dir_all(&folder).map_err(|error| CommandError::of_file("make", &folder, &error))?;
     for (name, page) in &pages {
         let file = folder.join(format!("{name}.1"));
-        write(&folder, &file, page).map_err(|error| Failure::of_file("write", &file, &error))?;
+        write(&folder, &file, page)
+            .map_err(|error| CommandError::of_file("write", &file, &error))?;
     }
     let names: Vec<_> = pages.iter().map(|(name, _)| name).collect();
     output.either(&json!({"folder": path_text(&folder), "pages": names}), |page| {

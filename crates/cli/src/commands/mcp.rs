@@ -3,10 +3,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use callstack_engine::{Engine, EngineError, Profile, SystemWorld, World as _};
 use callstack_mcp::{McpServer, Project, Sessions, session_of};
 
-use crate::error::Failure;
+use crate::error::CommandError;
 use crate::invocation::Invocation;
 use crate::output::Output;
-use crate::project::{Place, open, settings, variable};
+use crate::project::{StartFolder, open, settings, variable};
 
 /// The environment variable in which Claude Code gives the servers that it starts the session's id.
 const SESSION: &str = "CLAUDE_CODE_SESSION_ID";
@@ -22,7 +22,7 @@ pub(crate) fn run(
     McpArgs {}: &McpArgs,
     invocation: Invocation<'_>,
     _output: &mut Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let conversation = variable(SESSION).filter(|id| !id.is_empty());
     let session = invocation.session.map(str::to_owned);
     let session = session.or_else(|| conversation.map(|id| session_of(&id)));
@@ -41,7 +41,7 @@ pub(crate) fn run(
 
 /// The project that the command was started in.
 struct Here {
-    place: Place,
+    place: StartFolder,
     /// The engine, once it is open.
     engine: Mutex<Option<Arc<Engine>>>,
 }

@@ -1,6 +1,6 @@
 use serde_json::json;
 
-use crate::error::Failure;
+use crate::error::CommandError;
 use crate::input;
 use crate::invocation::Invocation;
 use crate::output::Output;
@@ -20,7 +20,7 @@ pub(crate) fn run(
     args: &PinArgs,
     invocation: &Invocation<'_>,
     output: &mut Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let text = input::text(&args.text)?;
     let engine = invocation.engine()?;
     let arguments = json!({"text": text, "frame": args.frame});

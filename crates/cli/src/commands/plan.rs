@@ -5,7 +5,7 @@ use callstack_engine::operation::Answer;
 use serde_json::{Value, json};
 
 use crate::args::NewStore;
-use crate::error::Failure;
+use crate::error::CommandError;
 use crate::invocation::Invocation;
 use crate::output::Output;
 use crate::page::{PLAIN, style};
@@ -39,7 +39,7 @@ pub(crate) fn run(
     args: &PlanArgs,
     invocation: &Invocation<'_>,
     output: &mut Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     if let Some(frame) = &args.remove {
         return change(invocation, output, "stack_frame_unplan", &json!({"frame": frame}));
     }
@@ -77,7 +77,7 @@ pub(crate) fn run(
 }
 
 /// Prints the frames that were planned.
-pub(crate) fn tell_planned(output: &mut Output, answer: &Answer) -> Result<(), Failure> {
+pub(crate) fn tell_planned(output: &mut Output, answer: &Answer) -> Result<(), CommandError> {
     output.either(&answer.data, |page| {
         for planned in answer.data.as_array().into_iter().flatten() {
             let handle = planned["handle"].as_str().unwrap_or_default();
@@ -93,7 +93,7 @@ fn change(
     output: &mut Output,
     operation: &str,
     arguments: &Value,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let engine = invocation.engine()?;
     let answer = invocation.run(&engine, operation, arguments.clone())?;
     output.either(&answer.data, |page| {

@@ -5,7 +5,7 @@ use callstack_engine::{Engine, EngineError};
 use clap::ValueEnum;
 use serde_json::json;
 
-use crate::error::Failure;
+use crate::error::CommandError;
 use crate::input;
 use crate::invocation::Invocation;
 use crate::output::Output;
@@ -48,7 +48,7 @@ pub(crate) fn run(
     args: &PopArgs,
     invocation: &Invocation<'_>,
     output: &mut Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let results = args.results.as_deref().map(input::text).transpose()?;
     let engine = invocation.engine()?;
     let ending = match (args.failed, args.blocked) {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::plan::tell_planned;
 use crate::args::NewStore;
-use crate::error::Failure;
+use crate::error::CommandError;
 use crate::invocation::Invocation;
 use crate::output::Output;
 use crate::page::{BOLD, DIM, PLAIN, Page};
@@ -49,7 +49,7 @@ pub(crate) fn run(
     args: &PresetArgs,
     invocation: &Invocation<'_>,
     output: &mut Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     match &args.action {
         Action::List => {
             let all = presets(&invocation.place.existing_or_new()?)?;

@@ -3,7 +3,7 @@ use callstack_engine::{EngineError, PurgeOutcome, PurgePlan, Said};
 use serde_json::{Value, json};
 
 use crate::args::Agreement;
-use crate::error::Failure;
+use crate::error::CommandError;
 use crate::invocation::Invocation;
 use crate::output::Output;
 use crate::page::{DIM, PLAIN, Page, WARN};
@@ -29,15 +29,15 @@ pub(crate) fn run(
     args: &PurgeArgs,
     invocation: &Invocation<'_>,
     output: &mut Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let engine = invocation.engine()?;
     let purge = |dry_run: bool, at_most: Option<u64>| {
         let arguments =
             json!({"what": args.what, "dryRun": dry_run, "atMost": at_most, "by": who()});
-        Ok::<_, Failure>(invocation.run(&engine, "stack_purge", arguments)?.data)
+        Ok::<_, CommandError>(invocation.run(&engine, "stack_purge", arguments)?.data)
     };
-    let plan: PurgePlan =
-        serde_json::from_value(purge(true, None)?).map_err(|error| Failure::of_shape(&error))?;
+    let plan: PurgePlan = serde_json::from_value(purge(true, None)?)
+        .map_err(|error| CommandError::of_shape(&error))?;
     let about = told(&plan);
     if args.agreement.dry_run {
         return output.either(&json!(plan), |page| {
@@ -63,8 +63,8 @@ pub(crate) fn run(
     }
     // What was said since is not what somebody agreed to.
     let agreed = (!args.agreement.yes).then_some(plan.messages);
-    let outcome: PurgeOutcome =
-        serde_json::from_value(purge(false, agreed)?).map_err(|error| Failure::of_shape(&error))?;
+    let outcome: PurgeOutcome = serde_json::from_value(purge(false, agreed)?)
+        .map_err(|error| CommandError::of_shape(&error))?;
     output.either(&json!(outcome), |page| {
         page.put(PLAIN, &format!("removed {about}")).end();
         tell_said(&outcome.plan, page);

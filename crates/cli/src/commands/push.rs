@@ -2,7 +2,7 @@ use serde_json::json;
 
 use super::began;
 use crate::args::NewStore;
-use crate::error::Failure;
+use crate::error::CommandError;
 use crate::input;
 use crate::invocation::Invocation;
 use crate::output::Output;
@@ -25,7 +25,7 @@ pub(crate) fn run(
     args: &PushArgs,
     invocation: &Invocation<'_>,
     output: &mut Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let criteria = args.criteria.as_deref().map(input::text).transpose()?.unwrap_or_default();
     let engine = invocation.engine_or_new(args.new, output)?;
     let arguments = json!({"title": args.title, "successCriteria": criteria});

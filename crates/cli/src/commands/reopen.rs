@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::began;
-use crate::error::Failure;
+use crate::error::CommandError;
 use crate::invocation::Invocation;
 use crate::output::Output;
 
@@ -16,7 +16,7 @@ pub(crate) fn run(
     args: &ReopenArgs,
     invocation: &Invocation<'_>,
     output: &mut Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let engine = invocation.engine()?;
     let answer = invocation.run(&engine, "stack_frame_reopen", json!({"frame": args.frame}))?;
     began(output, &answer, &invocation.caller(&engine)?.session)

@@ -7,12 +7,12 @@ use callstack_engine::{EngineError, Kind, SystemWorld, World as _};
 use callstack_exports::{Counts, Export};
 use callstack_recordings::Recording;
 use callstack_replay::{
-    LARGE, OfLinear, Policy, Progress, Replay, Report, SessionReport, Way, WayReport, document,
-    dump, rounded,
+    LARGE, OfLinear, Policy, Progress, Replay, Report, SessionReport, Strategy, StrategyReport,
+    document, dump, rounded,
 };
 use serde_json::json;
 
-use crate::error::Failure;
+use crate::error::CommandError;
 use crate::invocation::Invocation;
 use crate::output::Output;
 use crate::page::{BOLD, DIM, PLAIN, Page, fitted};
@@ -76,7 +76,7 @@ pub(crate) fn run(
     args: &ReplayArgs,
     invocation: &Invocation<'_>,
     output: &mut Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let start = invocation.place.start();
     let sources = if args.files.is_empty() {
         match args.usual.find("replay", &invocation.place, output)? {
@@ -108,12 +108,12 @@ pub(crate) fn run(
                     output.progress(&course.line(&line, share));
                 }
             };
-            let replay = Replay::in_ways(recording, &Policy::default(), &Way::ALL, &mut told);
+            let replay = Replay::in_ways(recording, &Policy::default(), &Strategy::ALL, &mut told);
             if let Some(folder) = &args.dump {
                 let file = dump_file(&start.join(folder), recording, report.sessions.len());
                 for_its_owner(&file)
                     .and_then(|to| dump(&replay, args.reveal, &mut BufWriter::new(to)))
-                    .map_err(|error| Failure::of_file("write", &file, &error))?;
+                    .map_err(|error| CommandError::of_file("write", &file, &error))?;
             }
             let path = part.path_of(recording);
             let path = args.files.get(path).or_else(|| sources.paths().get(path));
@@ -148,7 +148,7 @@ pub(crate) fn run(
         let page = callstack_page::offline(&document.to_string());
         for_its_owner(&file)
             .and_then(|mut to| to.write_all(page.as_bytes()))
-            .map_err(|error| Failure::of_file("write", &file, &error))?;
+            .map_err(|error| CommandError::of_file("write", &file, &error))?;
     }
     if let Some(format) = args.export {
         let file = args.output.as_ref().map(|file| start.join(file));
@@ -179,7 +179,7 @@ pub(crate) fn run(
 }
 
 /// Sees that what is written replaces nothing that may be wanted, and has its folder.
-fn prepare(args: &ReplayArgs, start: &Path) -> Result<(), Failure> {
+fn prepare(args: &ReplayArgs, start: &Path) -> Result<(), CommandError> {
     if let Some(page) = &args.html {
         refuse_other(&start.join(page), "--html")?;
     }
@@ -189,7 +189,7 @@ fn prepare(args: &ReplayArgs, start: &Path) -> Result<(), Failure> {
     if let Some(folder) = &args.dump {
         let folder = start.join(folder);
         std::fs::create_dir_all(&folder)
-            .map_err(|error| Failure::of_file("create", &folder, &error))?;
+            .map_err(|error| CommandError::of_file("create", &folder, &error))?;
     }
     Ok(())
 }
@@ -201,7 +201,7 @@ fn export(
     start: &Path,
     file: Option<&Path>,
     output: &mut Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let about = traces::about(start);
     let put = |to: &mut dyn Write| -> Result<Counts, Unwritten> {
         let mut export = Export::begin(format.format(), &about, to)?;
@@ -219,7 +219,7 @@ fn export(
 }
 
 /// Refuses to write an export over a recording, which may be the only one.
-fn refuse_recording(file: &Path) -> Result<(), Failure> {
+fn refuse_recording(file: &Path) -> Result<(), CommandError> {
     if !file.is_file() || !callstack_recordings::is_recording(file).unwrap_or_default() {
         return Ok(());
     }
@@ -268,7 +268,7 @@ fn show(page: &mut Page, report: &Report, width: Option<usize>) {
             "  whole requests, with {} tokens of system prompt and tools{}, and at most {} of callstack's",
             thousands(session.tokens.beside),
             if session.tokens.reports == 0 { " (assumed)" } else { "" },
-            thousands(Way::Frames.beside())
+            thousands(Strategy::Frames.beside())
         );
         page.put(DIM, &beside).end();
         whole(page, &session.ways);
@@ -360,7 +360,7 @@ fn heading(page: &mut Page, session: &SessionReport, width: Option<usize>) {
     }
 }
 
-fn table(page: &mut Page, ways: &[WayReport]) {
+fn table(page: &mut Page, ways: &[StrategyReport]) {
     let head = "                 mean    median   largest of lin.         input         billed of lin.    kept";
     page.put(DIM, head).end();
     for of in ways {
@@ -377,11 +377,11 @@ fn table(page: &mut Page, ways: &[WayReport]) {
             sizes.of_linear.billed,
             of.retention * 100.0
         );
-        page.put(if of.way == Way::Frames { BOLD } else { PLAIN }, &line).end();
+        page.put(if of.way == Strategy::Frames { BOLD } else { PLAIN }, &line).end();
     }
 }
 
-fn whole(page: &mut Page, ways: &[WayReport]) {
+fn whole(page: &mut Page, ways: &[StrategyReport]) {
     let head = "              largest of lin.        billed of lin.    with reads of lin. reads    verbatim  \
                 no pauses: largest  with reads";
     page.put(DIM, head).end();
@@ -403,6 +403,6 @@ fn whole(page: &mut Page, ways: &[WayReport]) {
             of.reads,
             unpaused.unwrap_or_default(),
         );
-        page.put(if of.way == Way::Frames { BOLD } else { PLAIN }, line.trim_end()).end();
+        page.put(if of.way == Strategy::Frames { BOLD } else { PLAIN }, line.trim_end()).end();
     }
 }

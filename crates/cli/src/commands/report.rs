@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use callstack_engine::{EngineError, Kind, ReportRequest, path_text, plain, report, unfinished};
 use serde_json::{Value, json};
 
-use crate::error::Failure;
+use crate::error::CommandError;
 use crate::invocation::Invocation;
 use crate::output::Output;
 use crate::page::{DIM, PLAIN};
@@ -33,7 +33,7 @@ pub(crate) fn run(
     args: &ReportArgs,
     invocation: &Invocation<'_>,
     output: &mut Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let engine = invocation.engine()?;
     let session = match &args.frame {
         None if invocation.names_a_session() => Some(invocation.caller(&engine)?.session),
@@ -49,7 +49,7 @@ pub(crate) fn run(
     };
     let document = report(&engine, &request)?;
     let page = callstack_page::offline(&document.to_string());
-    write(&file, &page).map_err(|error| Failure::of_file("write", &file, &error))?;
+    write(&file, &page).map_err(|error| CommandError::of_file("write", &file, &error))?;
     let frames = document["frames"]["frames"].as_array().map_or(0, Vec::len);
     let left_out = document["leftOut"].as_array().map(Vec::as_slice).unwrap_or_default();
     let told = json!({ "file": path_text(&file), "frames": frames, "leftOut": left_out });
@@ -70,14 +70,14 @@ const MARKS: [&str; 2] = ["<title>callstack</title>", "<title>callstack replay</
 pub(crate) const BY: &str = concat!("callstack ", env!("CARGO_PKG_VERSION"));
 
 /// Refuses to write a page over a file that is none: a mistyped name must not cost a source file.
-pub(crate) fn refuse_other(file: &Path, option: &str) -> Result<(), Failure> {
+pub(crate) fn refuse_other(file: &Path, option: &str) -> Result<(), CommandError> {
     if !file.metadata().is_ok_and(|it| it.is_file() && it.len() > 0) {
         return Ok(());
     }
     let mut head = Vec::new();
     File::open(file)
         .and_then(|file| file.take(HEAD).read_to_end(&mut head))
-        .map_err(|error| Failure::of_file("read", file, &error))?;
+        .map_err(|error| CommandError::of_file("read", file, &error))?;
     let head = String::from_utf8_lossy(&head);
     if MARKS.iter().any(|mark| head.contains(mark)) {
         return Ok(());

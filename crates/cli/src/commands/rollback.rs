@@ -2,7 +2,7 @@ use callstack_engine::{EngineError, Restoring, RollbackPlan, Why};
 use serde_json::json;
 
 use crate::args::Agreement;
-use crate::error::Failure;
+use crate::error::CommandError;
 use crate::invocation::Invocation;
 use crate::output::Output;
 use crate::page::{DIM, PLAIN, Page, WARN};
@@ -36,14 +36,14 @@ pub(crate) fn run(
     args: &RollbackArgs,
     invocation: &Invocation<'_>,
     output: &mut Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let engine = invocation.engine()?;
     let rollback = |dry_run: bool, files: Option<Vec<&str>>| {
         let arguments = json!({"frame": args.frame, "all": args.all, "undo": args.undo,
             "dryRun": dry_run, "files": files});
         let answer = invocation.run(&engine, "stack_frame_rollback", arguments)?;
         serde_json::from_value::<RollbackPlan>(answer.data)
-            .map_err(|error| Failure::of_shape(&error))
+            .map_err(|error| CommandError::of_shape(&error))
     };
     let plan = rollback(true, None)?;
     let nothing = plan.restored.is_empty();

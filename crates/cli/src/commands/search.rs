@@ -1,8 +1,8 @@
 use callstack_engine::Kind;
-use callstack_engine::search::{Depth, Place, PlaceKind, SearchAnswer, SearchRequest};
+use callstack_engine::search::{Depth, PlaceKind, SearchAnswer, SearchHit, SearchRequest};
 use serde_json::json;
 
-use crate::error::Failure;
+use crate::error::CommandError;
 use crate::invocation::Invocation;
 use crate::output::Output;
 use crate::page::{BOLD, DIM, PLAIN, Page, WARN};
@@ -43,7 +43,7 @@ pub(crate) fn run(
     args: &SearchArgs,
     invocation: &Invocation<'_>,
     output: &mut Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let engine = invocation.engine()?;
     let query = args.query.join(" ");
     let frame = args.frame.as_deref().map(|frame| engine.resolve(frame)).transpose()?;
@@ -65,7 +65,7 @@ pub(crate) fn run(
     let scope = scope.or_else(|| session.map(|session| format!(" in session {session}")));
     output.either(&json!(found), |page| draw(page, args, &query, scope.as_deref(), &found))?;
     if found.places.is_empty() {
-        return Err(Failure::Reported(Kind::NotFound));
+        return Err(CommandError::Reported(Kind::NotFound));
     }
     Ok(())
 }
@@ -93,7 +93,7 @@ fn draw(
     }
 }
 
-fn draw_place(page: &mut Page, place: &Place, raw: bool) {
+fn draw_place(page: &mut Page, place: &SearchHit, raw: bool) {
     match &place.frame {
         Some(frame) => page.put(BOLD, &frame.handle).put(PLAIN, " ").put(PLAIN, &frame.title),
         None => page.put(DIM, "no frame"),
@@ -122,7 +122,7 @@ fn draw_place(page: &mut Page, place: &Place, raw: bool) {
 }
 
 /// Returns the command that shows the message or frame around a place.
-fn way_back(place: &Place, raw: bool) -> Option<String> {
+fn way_back(place: &SearchHit, raw: bool) -> Option<String> {
     let handle = &place.frame.as_ref()?.handle;
     Some(match &place.message {
         Some(message) => {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use callstack_server::{Limits, Options, Records, Served, Started, serve};
 use serde_json::json;
 
-use crate::error::Failure;
+use crate::error::CommandError;
 use crate::invocation::Invocation;
 use crate::output::Output;
 use crate::page::{DIM, PLAIN};
@@ -50,7 +50,7 @@ pub(crate) fn run(
     args: &ServeArgs,
     invocation: &Invocation<'_>,
     output: &mut Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let state = state().ok_or_else(|| homeless("servers would be on record"))?;
     let records = if args.all {
         Records::of_all(&state)

@@ -1,7 +1,7 @@
 use callstack_engine::{Engine, FrameMetadata};
 use serde_json::{Value, json};
 
-use crate::error::Failure;
+use crate::error::CommandError;
 use crate::frame_view::{FrameView, neighbours};
 use crate::invocation::Invocation;
 use crate::output::Output;
@@ -27,7 +27,7 @@ pub(crate) fn run(
     args: &ShowArgs,
     invocation: &Invocation<'_>,
     output: &mut Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let engine = invocation.engine()?;
     let arguments = json!({"frame": args.frame});
     let answer =
@@ -55,9 +55,9 @@ pub(crate) fn draw(
     data: &Value,
     look: &Look,
     page: &mut Page,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let frame: FrameMetadata =
-        serde_json::from_value(data.clone()).map_err(|error| Failure::of_shape(&error))?;
+        serde_json::from_value(data.clone()).map_err(|error| CommandError::of_shape(&error))?;
     let changed_since = data["changedArtifacts"].as_object().into_iter().flatten();
     let changed_since = changed_since
         .map(|(path, since)| (path.clone(), since.as_str().unwrap_or_default().to_owned()));

@@ -6,7 +6,7 @@ use callstack_engine::tree::{of_session, sign};
 use callstack_engine::{Engine, FrameMetadata};
 use serde_json::{Value, json};
 
-use crate::error::Failure;
+use crate::error::CommandError;
 use crate::invocation::Invocation;
 use crate::output::Output;
 use crate::page::{BOLD, DIM, PLAIN, style};
@@ -31,7 +31,7 @@ pub(crate) fn run(
     args: &StatusArgs,
     invocation: &Invocation<'_>,
     output: &mut Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let engine = invocation.engine()?;
     let mut data = invocation.run_revealing(args.reveal, &engine, "stack_status", json!({}))?.data;
     let session = data["session"].as_str().unwrap_or_default().to_owned();
@@ -45,8 +45,8 @@ pub(crate) fn run(
     if imported > 0 {
         data["imported"] = json!({ "sessions": imported, "measured": false });
     }
-    let stack: Vec<FrameMetadata> =
-        serde_json::from_value(data["stack"].clone()).map_err(|error| Failure::of_shape(&error))?;
+    let stack: Vec<FrameMetadata> = serde_json::from_value(data["stack"].clone())
+        .map_err(|error| CommandError::of_shape(&error))?;
     output.either(&data, |page| {
         let session = data["session"].as_str().unwrap_or_default();
         page.put(DIM, &format!("session {session}")).end();
@@ -120,7 +120,7 @@ fn line(who: &str, saving: &Saving) -> String {
 }
 
 /// Returns the number of frames of each status in a session, including those below its own.
-fn counted_in(engine: &Engine, session: &str) -> Result<BTreeMap<String, u64>, Failure> {
+fn counted_in(engine: &Engine, session: &str) -> Result<BTreeMap<String, u64>, CommandError> {
     let mut counts = BTreeMap::new();
     for line in of_session(&engine.tree(None)?, session).0 {
         *counts.entry(line.status().to_owned()).or_default() += 1;

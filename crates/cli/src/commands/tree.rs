@@ -6,7 +6,7 @@ use callstack_engine::tree::of_session;
 use callstack_engine::{Engine, EngineError, EventBatch, FrameMetadata, SystemWorld, World as _};
 use serde_json::{Value, json};
 
-use crate::error::Failure;
+use crate::error::CommandError;
 use crate::invocation::Invocation;
 use crate::output::Output;
 use crate::page::{PLAIN, Page};
@@ -55,7 +55,7 @@ pub(crate) fn run(
     args: &TreeArgs,
     invocation: &Invocation<'_>,
     output: &mut Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let engine = invocation.engine()?;
     let frame = args.frame.as_deref().map(|frame| engine.resolve(frame)).transpose()?;
     let below = frame.map(|frame| frame.num);
@@ -90,11 +90,11 @@ fn watch(
     engine: &Engine,
     below: Option<FrameNum>,
     output: &mut Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let mut events = engine.watch_events(engine.newest_event()?);
     let stopper = events.stopper();
     let ending =
-        Ending::watch(move || stopper.stop()).map_err(|error| Failure::of_output(&error))?;
+        Ending::watch(move || stopper.stop()).map_err(|error| CommandError::of_output(&error))?;
     let mut shown = drawn(args, invocation, engine, below, output.width_now())?;
     let outcome = output.on_a_screen_of_its_own(|output| {
         output.redraw(&shown)?;
@@ -125,7 +125,7 @@ fn drawn(
     engine: &Engine,
     below: Option<FrameNum>,
     width: Option<usize>,
-) -> Result<Page, Failure> {
+) -> Result<Page, CommandError> {
     let caller = invocation.caller(engine)?;
     let lines = engine.tree(Some(&caller.session))?;
     let drawing = Drawing {

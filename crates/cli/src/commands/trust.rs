@@ -5,11 +5,11 @@ use callstack_store::{Distrust, FOLDER, Inspection, Record, Registry, StoreError
 use serde_json::{Value, json};
 
 use crate::args::Agreement;
-use crate::error::Failure;
+use crate::error::CommandError;
 use crate::invocation::Invocation;
 use crate::output::Output;
 use crate::page::{DIM, GOOD, PLAIN, Page, WARN, when};
-use crate::project::Place;
+use crate::project::StartFolder;
 use crate::user::registry;
 use crate::wording::{bytes, counted};
 
@@ -40,7 +40,7 @@ pub(crate) fn run(
     args: &TrustArgs,
     invocation: &Invocation<'_>,
     output: &mut Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let (registry, place) = (registry()?, &invocation.place);
     if args.list {
         return list(&registry.records()?, output);
@@ -92,7 +92,7 @@ pub(crate) fn run(
 }
 
 /// Returns the project that the arguments mean.
-fn meant(args: &TrustArgs, place: &Place, is_there: bool) -> Result<PathBuf, Failure> {
+fn meant(args: &TrustArgs, place: &StartFolder, is_there: bool) -> Result<PathBuf, CommandError> {
     let project = match &args.path {
         // A project that is gone can still be on record, and be revoked.
         Some(path) if !is_there => place.folder(path).unwrap_or_else(|_| place.start().join(path)),
@@ -116,10 +116,11 @@ fn store(project: &Path) -> String {
 
 /// Moves the states of files to the place that they have now: from the place that they had in older stores, or from the
 /// store that this one is a copy of. Returns how many files these were.
-fn states(taken: &TakenOver) -> Result<u64, Failure> {
+fn states(taken: &TakenOver) -> Result<u64, CommandError> {
     let older = taken.record.project.join(FOLDER).join("git");
     let to = taken.states.join("git");
-    let failed = |path: &Path, error: std::io::Error| Failure::of_file("take over", path, &error);
+    let failed =
+        |path: &Path, error: std::io::Error| CommandError::of_file("take over", path, &error);
     let mut count = 0;
     if let Some(copied) = &taken.copied {
         let from = copied.join("git");
@@ -133,7 +134,7 @@ fn states(taken: &TakenOver) -> Result<u64, Failure> {
     Ok(count)
 }
 
-fn list(records: &[Record], output: &mut Output) -> Result<(), Failure> {
+fn list(records: &[Record], output: &mut Output) -> Result<(), CommandError> {
     let state = |record: &Record| {
         if record.project.join(FOLDER).is_dir() { "there" } else { "gone" }
     };
@@ -159,7 +160,7 @@ fn list(records: &[Record], output: &mut Output) -> Result<(), Failure> {
     })
 }
 
-fn revoke(registry: &Registry, project: &Path, output: &mut Output) -> Result<(), Failure> {
+fn revoke(registry: &Registry, project: &Path, output: &mut Output) -> Result<(), CommandError> {
     if !registry.revoke(project)? {
         return Err(EngineError {
             kind: Kind::NotFound,

@@ -3,7 +3,7 @@ use std::io::{self, IsTerminal as _};
 use callstack_engine::{EngineError, Kind};
 use callstack_ui::Options;
 
-use crate::error::Failure;
+use crate::error::CommandError;
 use crate::invocation::Invocation;
 use crate::output::Output;
 use crate::project::variable;
@@ -27,7 +27,7 @@ pub(crate) fn run(
     _: &UiArgs,
     invocation: &Invocation<'_>,
     output: &mut Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let is_dumb = variable("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
     if output.json() || !output.is_terminal() || !io::stdin().is_terminal() || is_dumb {
         let hint = "`callstack tree` prints the tree, and `callstack tree --json` for programs.";

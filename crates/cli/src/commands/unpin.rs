@@ -1,7 +1,7 @@
 use serde_json::json;
 
 use super::noted;
-use crate::error::Failure;
+use crate::error::CommandError;
 use crate::invocation::Invocation;
 use crate::output::Output;
 
@@ -19,7 +19,7 @@ pub(crate) fn run(
     args: &UnpinArgs,
     invocation: &Invocation<'_>,
     output: &mut Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let engine = invocation.engine()?;
     let arguments = json!({"pin": args.pin, "frame": args.frame});
     let answer = invocation.run(&engine, "stack_unpin", arguments)?;

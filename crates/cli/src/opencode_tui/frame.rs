@@ -7,14 +7,18 @@ use serde_json::{Value, json};
 use super::actions;
 use super::project::Open;
 use crate::commands::show;
-use crate::error::Failure;
+use crate::error::CommandError;
 use crate::page::Page;
 
 /// Columns of the text.
 const WIDTH: usize = 100;
 
 /// Returns a frame's page, with what can be done with it.
-pub(super) fn described(open: &Open, session: Option<&str>, frame: &str) -> Result<Value, Failure> {
+pub(super) fn described(
+    open: &Open,
+    session: Option<&str>,
+    frame: &str,
+) -> Result<Value, CommandError> {
     let data = open.run(session, "stack_frame_details", json!({"frame": frame}))?.data;
     let mut page = Page::default();
     show::draw(
@@ -24,7 +28,7 @@ pub(super) fn described(open: &Open, session: Option<&str>, frame: &str) -> Resu
         &mut page,
     )?;
     let frame: FrameMetadata =
-        serde_json::from_value(data.clone()).map_err(|error| Failure::of_shape(&error))?;
+        serde_json::from_value(data.clone()).map_err(|error| CommandError::of_shape(&error))?;
     let active = match session {
         Some(session) => open.active(session)?.map(|num| num.to_string()),
         None => None,

@@ -12,8 +12,8 @@ use callstack_engine::{Engine, EngineError, EventWatch, Kind, StopWatch, operati
 use serde_json::Value;
 
 use super::Told;
-use crate::error::Failure;
-use crate::project::{Place, open};
+use crate::error::CommandError;
+use crate::project::{StartFolder, open};
 use crate::wording::for_a_terminal;
 
 /// The longest single wait for events.
@@ -25,7 +25,7 @@ const AFTER_FAILURE: Duration = Duration::from_secs(1);
 
 /// The project around a place.
 pub(super) struct Project<'p> {
-    place: &'p Place,
+    place: &'p StartFolder,
     sender: Sender<Told>,
     opened: Option<(Open, StopWatch)>,
 }
@@ -43,7 +43,7 @@ impl Deref for Open {
 }
 
 impl<'p> Project<'p> {
-    pub(super) fn of(place: &'p Place, sender: Sender<Told>) -> Self {
+    pub(super) fn of(place: &'p StartFolder, sender: Sender<Told>) -> Self {
         Self { place, sender, opened: None }
     }
 
@@ -71,14 +71,14 @@ impl<'p> Project<'p> {
 
     /// Returns why no frames can be shown, for people; none where there is only no store yet, which the first session
     /// makes.
-    pub(super) fn why(&self, failure: &Failure) -> Option<String> {
+    pub(super) fn why(&self, failure: &CommandError) -> Option<String> {
         match failure {
-            Failure::Told(error)
+            CommandError::Told(error)
                 if error.kind == Kind::NotFound && self.place.found().is_none() =>
             {
                 None
             }
-            Failure::Told(error) => {
+            CommandError::Told(error) => {
                 let hint = error.hint.as_deref().map(|hint| format!(". {hint}"));
                 let hint = hint.unwrap_or_default();
                 Some(for_a_terminal(&format!("{}{hint}", error.message)))
@@ -117,7 +117,7 @@ impl Open {
         session: Option<&str>,
         operation: &str,
         arguments: Value,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<Answer, CommandError> {
         let found = session.map(|session| self.find_session(session)).transpose()?;
         let found = match found {
             Some(found) => Some(found),

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::project::Open;
-use crate::error::Failure;
+use crate::error::CommandError;
 use crate::page::took;
 
 /// What is shown of a session.
@@ -114,7 +114,7 @@ impl State {
 }
 
 /// Reads what is shown of a session: the open frames and those right below them or, with `all`, the whole tree.
-pub(super) fn read(open: &Open, session: &str, all: bool) -> Result<State, Failure> {
+pub(super) fn read(open: &Open, session: &str, all: bool) -> Result<State, CommandError> {
     if !open.frame_mode()? {
         let off = "frame mode is off: `callstack config` turns it on".to_owned();
         return Ok(State::without_frames(session, all, Some(off)));
@@ -128,7 +128,7 @@ pub(super) fn read(open: &Open, session: &str, all: bool) -> Result<State, Failu
     }
     let data = open.run(Some(session), "stack_status", json!({}))?.data;
     let status: StatusData =
-        serde_json::from_value(data).map_err(|error| Failure::of_shape(&error))?;
+        serde_json::from_value(data).map_err(|error| CommandError::of_shape(&error))?;
     let stack = status
         .stack
         .iter()
@@ -231,10 +231,10 @@ fn noted(shown: &TreeLine, notes: &TreeNotes) -> String {
 }
 
 /// Returns what fills the session's next request; none before the host has reported one.
-fn window(open: &Open, session: &str) -> Result<Option<Window>, Failure> {
+fn window(open: &Open, session: &str) -> Result<Option<Window>, CommandError> {
     let data = open.run(Some(session), "stack_window", json!({}))?.data;
     let data: WindowData =
-        serde_json::from_value(data).map_err(|error| Failure::of_shape(&error))?;
+        serde_json::from_value(data).map_err(|error| CommandError::of_shape(&error))?;
     // Without a count of the host, the system prompt and the tools would be missing in it.
     let used = Some(data.tokens).filter(|_| data.basis == "reported");
     Ok(used.map(|used| Window::of(used, data.limit, data.parts)))

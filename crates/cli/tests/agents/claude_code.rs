@@ -5,7 +5,7 @@ use std::time::Duration;
 use callstack_scripted_model::{RecordedRequest, Script, ScriptedModel, Step};
 use serde_json::json;
 
-use super::program::{Desk, locate_or_skip, results_of, work};
+use super::program::{TestEnv, locate_or_skip, results_of, work};
 
 /// The name of a tool, as its model calls it.
 fn tool(name: &str) -> String {
@@ -16,7 +16,7 @@ fn tool(name: &str) -> String {
 fn claude_code_pushes_works_in_and_pops_a_frame() {
     let installed = "@anthropic-ai/claude-code-linux-x64/claude";
     let Some(claude) = locate_or_skip("claude", "CALLSTACK_CLAUDE", installed) else { return };
-    let desk = Desk::with_folder(".claude");
+    let desk = TestEnv::with_folder(".claude");
     let said = desk.ok(&["init", "mcp"]);
     assert!(said.contains("Claude Code installed: "), "{said}");
     let line = Step::call("Bash", json!({"command": "echo Roses are red > poem.txt"}));

@@ -5,7 +5,7 @@ use std::time::Duration;
 use callstack_scripted_model::{Script, ScriptedModel, Step};
 use serde_json::json;
 
-use super::program::{Desk, locate_or_skip, results_of, work};
+use super::program::{TestEnv, locate_or_skip, results_of, work};
 
 /// The name of a tool, as its model calls it.
 fn tool(name: &str) -> String {
@@ -16,7 +16,7 @@ fn tool(name: &str) -> String {
 fn codex_pushes_works_in_and_pops_a_frame() {
     let installed = "@openai/codex-linux-x64/vendor/x86_64-unknown-linux-musl/bin/codex";
     let Some(codex) = locate_or_skip("codex", "CALLSTACK_CODEX", installed) else { return };
-    let desk = Desk::with_folder(".codex");
+    let desk = TestEnv::with_folder(".codex");
     let line = Step::call("exec_command", json!({"cmd": "echo Roses are red > poem.txt"}));
     let model = ScriptedModel::start(Script::steps(work(tool, line))).unwrap();
     let provider = format!(

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use callstack_scripted_model::{RecordedRequest, Step};
 use serde_json::json;
 
-use crate::cli::desk;
+use crate::cli::test_env;
 
 /// Looks for a program: what a variable names, else what `npm ci` put into `integrations/mcp`, else the command on the
 /// path. Prints why a test is skipped where there is none.
@@ -36,19 +36,19 @@ pub(crate) fn locate_or_skip(command: &str, variable: &str, installed: &str) -> 
 }
 
 /// A project without a store, and a home in which one agent's program was used before.
-pub(crate) struct Desk(desk::Desk);
+pub(crate) struct TestEnv(test_env::TestEnv);
 
-impl Deref for Desk {
-    type Target = desk::Desk;
+impl Deref for TestEnv {
+    type Target = test_env::TestEnv;
 
-    fn deref(&self) -> &desk::Desk {
+    fn deref(&self) -> &test_env::TestEnv {
         &self.0
     }
 }
 
-impl Desk {
+impl TestEnv {
     pub(crate) fn with_folder(folder: &str) -> Self {
-        let desk = desk::Desk::without_store();
+        let desk = test_env::TestEnv::without_store();
         std::fs::create_dir(desk.sealed.home().join(folder)).unwrap();
         Self(desk)
     }

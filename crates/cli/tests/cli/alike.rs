@@ -4,7 +4,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::desk::Desk;
+use super::test_env::TestEnv;
 
 const SESSION: &str = "ses_1";
 const MASKED: &str = "has left the context: ";
@@ -111,7 +111,7 @@ fn session() -> Talk {
 }
 
 /// The texts of ours in each request of the session as it goes on.
-fn live(desk: &Desk, talk: &Talk) -> Vec<Vec<String>> {
+fn live(desk: &TestEnv, talk: &Talk) -> Vec<Vec<String>> {
     let mut requests: Vec<(&str, Value)> = Vec::new();
     let shows = |end: usize| {
         json!({"session": SESSION, "purpose": "turn", "keep": 0, "ops": 0, "applied": 0,
@@ -146,7 +146,7 @@ fn live(desk: &Desk, talk: &Talk) -> Vec<Vec<String>> {
 }
 
 /// The same of the recording of the session.
-fn replayed(desk: &Desk, talk: &Talk) -> Vec<Vec<String>> {
+fn replayed(desk: &TestEnv, talk: &Talk) -> Vec<Vec<String>> {
     let info = json!({"id": SESSION, "title": "Ports", "directory": desk.project()});
     let export = json!({"info": info, "messages": talk.messages});
     fs::write(desk.project().join("session.json"), export.to_string()).unwrap();
@@ -191,7 +191,7 @@ fn folds(calls: Vec<Vec<String>>) -> Vec<Vec<String>> {
 
 #[test]
 fn a_session_that_goes_on_is_sent_what_its_recording_says() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let talk = session();
     let (live, replayed) = (live(&desk, &talk), replayed(&desk, &talk));
     let texts = live.concat();

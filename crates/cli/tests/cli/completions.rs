@@ -4,10 +4,10 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use super::desk::{BINARY, Desk};
 use super::help::COMMANDS;
+use super::test_env::{BINARY, TestEnv};
 
-impl Desk {
+impl TestEnv {
     /// Returns the completions of bash for the last of these words, with the script of `callstack completions`
     /// loaded.
     fn offered(&self, words: &[&str]) -> Vec<String> {
@@ -32,20 +32,20 @@ impl Desk {
 
 #[test]
 fn handles_of_the_project_are_completed() {
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     assert_eq!(desk.offered(&["callstack", "show", "f"]), ["f1", "f2", "f3", "f4", "f5"]);
     assert_eq!(desk.offered(&["callstack", "log", "f4"]), ["f4"]);
     assert_eq!(desk.offered(&["callstack", "plan", "Later", "--parent", "f1"]), ["f1"]);
     let elsewhere = ["callstack", "-C", "project", "show", "f5"];
     assert_eq!(desk.offered_in(desk.sealed.root(), &elsewhere), ["f5"]);
-    let bare = Desk::without_store();
+    let bare = TestEnv::without_store();
     assert_eq!(bare.offered(&["callstack", "show", "f"]), [""; 0]);
     assert!(!bare.project().join(".callstack").exists());
 }
 
 #[test]
 fn every_command_is_completed() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let offered = desk.offered(&["callstack", ""]);
     for command in COMMANDS {
         assert!(offered.iter().any(|it| it == command), "{command}: {offered:?}");
@@ -55,7 +55,7 @@ fn every_command_is_completed() {
 
 #[test]
 fn settings_presets_and_sessions_are_completed() {
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     assert_eq!(desk.offered(&["callstack", "config", "frame-m"]), ["frame-mode"]);
     assert_eq!(desk.offered(&["callstack", "config", "STACK_FRAME_M"]), ["STACK_FRAME_MODE"]);
     desk.sealed.write(".opencode/stack/presets/release.toml", "").unwrap();
@@ -67,7 +67,7 @@ fn settings_presets_and_sessions_are_completed() {
 
 #[test]
 fn every_shell_gets_a_script_that_asks_for_what_there_is() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     for shell in ["bash", "elvish", "fish", "powershell", "zsh"] {
         let script = desk.ok(&["completions", shell]);
         assert!(script.contains("CALLSTACK_COMPLETE") && script.contains(shell), "{script}");
@@ -83,7 +83,7 @@ fn every_shell_gets_a_script_that_asks_for_what_there_is() {
 
 #[test]
 fn there_is_a_manual_page_for_every_command() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let said = desk.json(&["man", "pages/man1"]);
     let pages: Vec<_> =
         said["pages"].as_array().unwrap().iter().filter_map(|it| it.as_str()).collect();

@@ -3,11 +3,11 @@
 use callstack_engine::{Engine, Kind, Setting, Settings, SystemWorld};
 use callstack_testkit::{Loopback, Reply};
 
-use super::desk::{Desk, says};
+use super::test_env::{TestEnv, says};
 
 #[test]
 fn a_setting_is_shown_set_and_reset() {
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     says!(desk, ["config", "limit-depth"], @r"
     exit 0
     STACK_LIMIT_DEPTH 24 frames  above one another
@@ -38,7 +38,7 @@ fn a_setting_is_shown_set_and_reset() {
 
 #[test]
 fn all_settings_say_where_they_come_from() {
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     desk.ok(&["config", "frameMode", "false"]);
     desk.ok(&["config", "tools", "full"]);
     let mut command = desk.command(&desk.project(), &["config", "--json"]);
@@ -77,7 +77,7 @@ fn all_settings_say_where_they_come_from() {
 
 #[test]
 fn the_environment_wins_over_what_is_set_here_and_that_is_said() {
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     let mut command = desk.command(&desk.project(), &["config", "autonomy-level", "auto"]);
     command.env("STACK_AUTONOMY_LEVEL", "manual");
     insta::assert_snapshot!(desk.finish(command).stdout, @r"
@@ -95,7 +95,7 @@ fn the_environment_wins_over_what_is_set_here_and_that_is_said() {
 
 #[test]
 fn what_opencodes_configuration_says_of_frames_is_shown_as_such() {
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     let config = r#"{"experimental": {"frameMode": false}}"#;
     std::fs::write(desk.project().join("opencode.json"), config).unwrap();
     let (value, source, _) = set(&desk, "frame-mode");
@@ -107,7 +107,7 @@ fn what_opencodes_configuration_says_of_frames_is_shown_as_such() {
 
 #[test]
 fn what_is_no_setting_or_no_value_of_it_is_refused() {
-    let desk = Desk::without_store();
+    let desk = TestEnv::without_store();
     says!(desk, ["config", "STACK_MOOD", "good"], @r"
     exit 3
     --- stderr
@@ -152,7 +152,7 @@ fn what_is_no_setting_or_no_value_of_it_is_refused() {
 
 #[test]
 fn settings_are_shown_where_there_is_no_project() {
-    let desk = Desk::without_store();
+    let desk = TestEnv::without_store();
     says!(desk, ["config", "limit-depth"], @r"
     exit 0
     STACK_LIMIT_DEPTH 24 frames  above one another
@@ -178,7 +178,7 @@ fn settings_are_shown_where_there_is_no_project() {
 
 #[test]
 fn a_model_of_the_users_own_is_set_tried_and_switched_off() {
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     says!(desk, ["config", "summarizer"], @r"
     exit 0
     off: results that nobody gives are extracted from what was said and done
@@ -221,7 +221,7 @@ fn a_model_of_the_users_own_is_set_tried_and_switched_off() {
 }
 
 /// The value of a setting, where it comes from, and what the store says without effect.
-fn set(desk: &Desk, name: &str) -> (String, String, serde_json::Value) {
+fn set(desk: &TestEnv, name: &str) -> (String, String, serde_json::Value) {
     let shown = desk.json(&["config", name]);
     let text = |field: &str| shown[field].as_str().unwrap().to_owned();
     (text("value"), text("source"), shown["ignored"].clone())
@@ -229,7 +229,7 @@ fn set(desk: &Desk, name: &str) -> (String, String, serde_json::Value) {
 
 #[test]
 fn what_names_an_address_or_a_key_is_the_users_alone() {
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     let (none, file) =
         (serde_json::Value::Null, desk.sealed.config_home().join("callstack/config.toml"));
     let theirs = [
@@ -280,7 +280,7 @@ fn what_names_an_address_or_a_key_is_the_users_alone() {
 
 #[test]
 fn a_project_switches_off_what_runs_git_or_writes_elsewhere_and_never_on() {
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     for name in ["STACK_ROLLBACK", "STACK_FILES"] {
         desk.ok(&["config", "--user", name, "off"]);
         assert_eq!(desk.run(&["config", name, "on"]).code, 2);
@@ -298,7 +298,7 @@ fn a_project_switches_off_what_runs_git_or_writes_elsewhere_and_never_on() {
 
 #[test]
 fn a_configuration_that_cannot_be_read_says_where_it_is() {
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     let file = desk.sealed.config_home().join("callstack/config.toml");
     std::fs::create_dir_all(file.parent().unwrap()).unwrap();
     std::fs::write(&file, "STACK_LIMIT_DEPTH = 3\n").unwrap();
@@ -318,7 +318,7 @@ fn a_configuration_that_cannot_be_read_says_where_it_is() {
 
 #[test]
 fn a_key_is_never_stored_nor_repeated() {
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     let key = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789";
     let github = format!("ghp_{}", "a1B2c3D4e5".repeat(4));
     let before = desk.ok(&["config", "summarizer"]);

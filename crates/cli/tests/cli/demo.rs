@@ -3,11 +3,11 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 
-use super::desk::Desk;
+use super::test_env::TestEnv;
 
 #[test]
 fn a_demo_that_fails_leaves_nothing() {
-    let desk = Desk::without_store();
+    let desk = TestEnv::without_store();
     let broken = desk
         .sealed
         .write("opencode.sh", "#!/bin/sh\necho 'no such provider' >&2\nexit 1\n")

@@ -4,9 +4,9 @@ use std::os::unix::fs::PermissionsExt as _;
 
 use rusqlite::Connection;
 
-use super::desk::{Desk, says};
+use super::test_env::{TestEnv, says};
 
-fn opencode(desk: &Desk, script: &str) {
+fn opencode(desk: &TestEnv, script: &str) {
     let path = desk.sealed.root().join("fake");
     std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -15,7 +15,7 @@ fn opencode(desk: &Desk, script: &str) {
 
 #[test]
 fn a_sound_project() {
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     opencode(&desk, "echo 1.18.33");
     desk.ok(&["init", "opencode"]);
     says!(desk, ["doctor"], @r"
@@ -48,7 +48,7 @@ fn a_sound_project() {
 
 #[test]
 fn a_project_without_a_store() {
-    let desk = Desk::without_store();
+    let desk = TestEnv::without_store();
     opencode(&desk, "exit 1");
     says!(desk, ["doctor"], @r#"
     exit 3
@@ -63,7 +63,7 @@ fn a_project_without_a_store() {
 
 #[test]
 fn tables_that_drifted_are_found_and_derived_anew() {
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     opencode(&desk, "echo 1.18.33");
     let before = desk.json(&["tree"]);
     let raw = Connection::open(desk.database()).unwrap();
@@ -89,7 +89,7 @@ fn tables_that_drifted_are_found_and_derived_anew() {
 
 #[test]
 fn an_event_that_can_not_be_read_is_named_and_left_out() {
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     opencode(&desk, "echo 1.18.33");
     let raw = Connection::open(desk.database()).unwrap();
     let log = || -> Vec<String> {
@@ -154,10 +154,10 @@ fn an_event_that_can_not_be_read_is_named_and_left_out() {
 
 #[test]
 fn a_plugin_whose_binary_is_gone() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     opencode(&desk, "echo 1.18.33");
     let other = desk.sealed.root().join("bin/elsewhere");
-    std::fs::copy(super::desk::BINARY, &other).unwrap();
+    std::fs::copy(super::test_env::BINARY, &other).unwrap();
     let mut command = desk.sealed.command(&other);
     command.args(["init", "opencode"]);
     assert_eq!(desk.finish(command).code, 0);
@@ -176,7 +176,7 @@ fn a_plugin_whose_binary_is_gone() {
     named.env("CALLSTACK_BIN", &other);
     let said = desk.told(&desk.finish(named));
     assert!(said.contains("✗ the plugin starts $ROOT/bin/elsewhere, which is not there"), "{said}");
-    desk.sealed.put_on_path("callstack", super::desk::BINARY.as_ref()).unwrap();
+    desk.sealed.put_on_path("callstack", super::test_env::BINARY.as_ref()).unwrap();
     let said = desk.told(&desk.run(&["doctor"]));
     assert!(said.contains(", starts $ROOT/bin/callstack\n"), "{said}");
     std::fs::remove_file(desk.sealed.root().join("bin/callstack")).unwrap();

@@ -3,14 +3,14 @@
 use std::fs;
 use std::path::Path;
 
-use super::desk::{Desk, says};
+use super::test_env::{TestEnv, says};
 
 #[test]
 fn from_one_store_to_another() {
-    let from = Desk::with_frames();
+    let from = TestEnv::with_frames();
     from.ok(&["pin", "always"]);
     let exported = from.ok(&["export"]);
-    let into = Desk::new();
+    let into = TestEnv::new();
     fs::write(into.project().join("tree.json"), &exported).unwrap();
     let told = into.json(&["import", "tree.json"]);
     assert_eq!((told["imported"].as_u64(), told["known"].as_u64()), (Some(5), Some(0)));
@@ -24,7 +24,7 @@ fn from_one_store_to_another() {
 
 #[test]
 fn a_file_is_written_as_a_whole() {
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     let file = desk.project().join("out.md");
     fs::write(&file, "before").unwrap();
     says!(desk, ["export", "f2", "--format", "markdown", "-o", "out.md"], @r"
@@ -67,7 +67,7 @@ fn a_file_is_written_as_a_whole() {
 
 #[test]
 fn from_the_plugins_that_came_before() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let folder = desk.project().join(".opencode/flame/frames");
     fs::create_dir_all(&folder).unwrap();
     fs::write(
@@ -103,7 +103,7 @@ fn from_the_plugins_that_came_before() {
 
 #[test]
 fn the_tree_of_an_earlier_program_survives_the_first_change() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let stack = desk.project().join(".opencode/stack");
     fs::create_dir_all(&stack).unwrap();
     fs::write(
@@ -122,7 +122,7 @@ fn the_tree_of_an_earlier_program_survives_the_first_change() {
 /// Files that the store itself writes for other programs are no news to it.
 #[test]
 fn its_own_files_are_not_imported() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     fs::create_dir(desk.project().join(".opencode")).unwrap();
     desk.ok(&["push", "New", "-c", "x"]);
     assert!(desk.project().join(".opencode/stack/state.json").exists());
@@ -139,9 +139,9 @@ fn its_own_files_are_not_imported() {
 
 #[test]
 fn what_files_hold_is_told_before_anything_is_imported() {
-    let desk = Desk::without_store();
+    let desk = TestEnv::without_store();
     recorded(&desk);
-    let from = Desk::with_frames();
+    let from = TestEnv::with_frames();
     fs::write(desk.project().join("tree.json"), from.ok(&["export"])).unwrap();
     says!(desk, ["import", "--dry-run", "past", "tree.json"], @"
     exit 0
@@ -172,7 +172,7 @@ fn what_files_hold_is_told_before_anything_is_imported() {
 }
 
 /// Sessions that were written for the tests of what reads them.
-fn recorded(desk: &Desk) {
+fn recorded(desk: &TestEnv) {
     let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../recordings/tests/recordings");
     let past = desk.project().join("past");
     fs::create_dir_all(past.join("5e55-0001/subagents")).unwrap();
@@ -187,7 +187,7 @@ fn recorded(desk: &Desk) {
 
 #[test]
 fn past_sessions_of_agents() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     recorded(&desk);
     says!(desk, ["import", "past"], @r"
     exit 0
@@ -282,7 +282,7 @@ fn past_sessions_of_agents() {
 /// A session is named by the beginning of its id.
 #[test]
 fn one_of_several_sessions() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     recorded(&desk);
     desk.ok(&["import", "past"]);
     desk.ok(&["push", "Round", "-c", "It is rounded"]);
@@ -334,7 +334,7 @@ fn one_of_several_sessions() {
 
 #[test]
 fn what_is_no_session_is_refused_before_anything_is_done() {
-    let desk = Desk::without_store();
+    let desk = TestEnv::without_store();
     recorded(&desk);
     fs::write(desk.project().join("notes.txt"), "remember the milk").unwrap();
     fs::write(desk.project().join("half.json"), "{\n \"info\": {\"id\":").unwrap();

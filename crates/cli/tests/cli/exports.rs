@@ -6,29 +6,29 @@ use std::path::{Path, PathBuf};
 use callstack_testkit::{Loopback, Reply};
 use serde_json::Value;
 
-use super::desk::{Desk, Said, says};
+use super::test_env::{Said, TestEnv, says};
 
 fn recording(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../recordings/tests/recordings").join(name)
 }
 
 /// A project with a session of OpenCode's in it.
-fn imported() -> Desk {
-    let desk = Desk::new();
+fn imported() -> TestEnv {
+    let desk = TestEnv::new();
     fs::copy(recording("opencode-long.json"), desk.project().join("session.json")).unwrap();
     desk.ok(&["import", "session.json"]);
     desk
 }
 
 /// A project with sessions of Claude Code's in it, which started others.
-fn with_children() -> Desk {
-    let desk = Desk::new();
+fn with_children() -> TestEnv {
+    let desk = TestEnv::new();
     desk.ok(&["import", recording("claude-code").to_str().unwrap()]);
     desk
 }
 
 /// Runs a command with variables.
-fn with(desk: &Desk, variables: &[(&str, &str)], args: &[&str]) -> Said {
+fn with(desk: &TestEnv, variables: &[(&str, &str)], args: &[&str]) -> Said {
     let mut command = desk.command(&desk.project(), args);
     command.envs(variables.iter().copied());
     desk.finish(command)
@@ -46,7 +46,7 @@ fn column<'a>(rows: &[Vec<&'a str>], name: &str) -> Vec<&'a str> {
 
 #[test]
 fn the_tree_is_a_diagram() {
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     says!(desk, ["export", "--format", "mermaid"], @r#"
     exit 0
     %% project by callstack 0.1.0
@@ -191,7 +191,7 @@ fn a_recording_is_not_written_over() {
 
 #[test]
 fn a_secret_is_masked_in_every_format_until_it_is_revealed() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let secret = format!("ghp_{}", "0a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R");
     desk.ok(&["push", &format!("Rotate {secret}"), "-c", "rotated"]);
     for format in ["speedscope", "chrome-trace", "otlp", "mermaid"] {

@@ -4,9 +4,9 @@ use std::fs;
 
 use serde_json::Value;
 
-use super::desk::Desk;
+use super::test_env::TestEnv;
 
-fn filed(desk: &Desk) -> Value {
+fn filed(desk: &TestEnv) -> Value {
     let path = desk.project().join(".opencode/stack/state.json");
     let mut state: Value = serde_json::from_slice(&fs::read(path).unwrap()).unwrap();
     let state = state.as_object_mut().unwrap();
@@ -18,7 +18,7 @@ fn filed(desk: &Desk) -> Value {
 
 #[test]
 fn each_command_leaves_them_as_the_tree_is() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     fs::create_dir(desk.project().join(".opencode")).unwrap();
     for args in [
         &["push", "Build", "-c", "x"][..],
@@ -40,7 +40,7 @@ fn each_command_leaves_them_as_the_tree_is() {
 
 #[test]
 fn commands_at_once_leave_the_newest() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     fs::create_dir(desk.project().join(".opencode")).unwrap();
     desk.ok(&["push", "Build", "-c", "x"]);
     std::thread::scope(|scope| {
@@ -55,7 +55,7 @@ fn commands_at_once_leave_the_newest() {
 
 #[test]
 fn a_variable_turns_them_off() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     fs::create_dir(desk.project().join(".opencode")).unwrap();
     let run = |value: &str| {
         let mut command = desk.command(&desk.project(), &["plan", "Later"]);

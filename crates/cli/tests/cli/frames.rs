@@ -2,11 +2,11 @@
 
 use serde_json::json;
 
-use super::desk::{Desk, says};
+use super::test_env::{TestEnv, says};
 
 #[test]
 fn a_pop_says_what_it_leaves_unfinished() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     desk.ok(&["push", "Build", "-c", "built"]);
     desk.ok(&["plan", "Lexer", "Parser"]);
     let said = desk.ok(&["pop", "-r", "begun"]);
@@ -16,7 +16,7 @@ fn a_pop_says_what_it_leaves_unfinished() {
 
 #[test]
 fn frames_are_pushed_and_popped() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     says!(desk, ["push", "Build the parser", "-c", "All fixtures parse"], @r#"
     exit 0
     ▶ f1 "Build the parser"  in session cli
@@ -46,7 +46,7 @@ fn frames_are_pushed_and_popped() {
 
 #[test]
 fn frames_are_planned_and_activated() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     desk.ok(&["push", "Root", "-c", "done"]);
     says!(desk, ["plan", "One", "Two", "-c", "first", "-c", "second"], @r#"
     exit 0
@@ -81,7 +81,7 @@ fn frames_are_planned_and_activated() {
 
 #[test]
 fn a_completed_frame_is_reopened() {
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     desk.ok(&["pop", "-r", "written"]);
     says!(desk, ["reopen", "f2"], @r#"
     exit 0
@@ -99,7 +99,7 @@ fn a_completed_frame_is_reopened() {
 
 #[test]
 fn things_are_noted_in_the_open_frame_or_in_another() {
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     desk.sealed.write("src/parse.rs", "fn parse() {}\n").unwrap();
     says!(desk, ["decision", "No unsafe"], @r#"
     exit 0
@@ -136,7 +136,7 @@ fn things_are_noted_in_the_open_frame_or_in_another() {
 
 #[test]
 fn an_artifact_is_named_from_where_the_person_is() {
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     let file = desk.sealed.write("src/parse.rs", "fn parse() {}\n").unwrap();
     let said = desk.run_in(file.parent().unwrap(), &["artifact", "parse.rs"]);
     assert_eq!(said.code, 0, "{}", said.stderr);
@@ -145,7 +145,7 @@ fn an_artifact_is_named_from_where_the_person_is() {
 
 #[test]
 fn long_texts_come_on_standard_input() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let said = desk.run_with(&["push", "Root", "-c", "-"], b"line one\nline two\n");
     assert_eq!(said.code, 0, "{}", said.stderr);
     assert_eq!(desk.json(&["show", "f1"])["successCriteria"], "line one\nline two");
@@ -162,7 +162,7 @@ fn long_texts_come_on_standard_input() {
 
 #[test]
 fn programs_read_what_was_done() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let pushed = desk.json(&["push", "Root", "-c", "done"]);
     assert_eq!(pushed["handle"], "f1");
     assert_eq!(pushed["sessionID"], desk.id("f1"));
@@ -180,7 +180,7 @@ fn programs_read_what_was_done() {
 /// An open frame needs no more than a planned one.
 #[test]
 fn neither_a_push_nor_a_plan_needs_criteria() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     desk.ok(&["push", "Root"]);
     desk.ok(&["plan", "Later"]);
     let criteria = |handle| desk.json(&["show", handle])["successCriteria"].clone();

@@ -1,6 +1,6 @@
 //! Help, completions, and command lines that can't be read.
 
-use super::desk::{Desk, says};
+use super::test_env::{TestEnv, says};
 
 pub(super) const COMMANDS: [&str; 21] = [
     "activate",
@@ -28,7 +28,7 @@ pub(super) const COMMANDS: [&str; 21] = [
 
 #[test]
 fn a_newcomer_is_shown_the_way() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let help = desk.ok(&["--help"]);
     assert!(help.contains("callstack init opencode "), "{help}");
     for command in COMMANDS {
@@ -47,7 +47,7 @@ fn a_newcomer_is_shown_the_way() {
 
 #[test]
 fn command_lines_that_are_not_right() {
-    let desk = Desk::without_store();
+    let desk = TestEnv::without_store();
     says!(desk, ["tre"], @r#"
     exit 2
     --- stderr

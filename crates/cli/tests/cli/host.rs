@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::desk::{Desk, Said, says};
+use super::test_env::{Said, TestEnv, says};
 
-pub(crate) fn serve(desk: &Desk, requests: &[Value]) -> Said {
+pub(crate) fn serve(desk: &TestEnv, requests: &[Value]) -> Said {
     let lines: Vec<_> = requests.iter().map(|request| format!("{request}\n")).collect();
     desk.run_with(&["host", "opencode"], lines.concat().as_bytes())
 }
@@ -15,8 +15,8 @@ fn message(id: u64, session: &str, text: &str) -> Value {
 }
 
 /// Two sessions of an agent; the second one worked last.
-fn with_sessions() -> Desk {
-    let desk = Desk::new();
+fn with_sessions() -> TestEnv {
+    let desk = TestEnv::new();
     let said = serve(
         &desk,
         &[
@@ -31,7 +31,7 @@ fn with_sessions() -> Desk {
 
 #[test]
 fn it_answers_on_standard_output_and_logs_on_standard_error() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let hello = json!({"id": 1, "method": "hello", "params": {"protocol": 1}});
     let said = desk.run_with(&["host", "opencode"], format!("{hello}\nnot json\n").as_bytes());
     assert_eq!(said.code, 0);
@@ -42,7 +42,7 @@ fn it_answers_on_standard_output_and_logs_on_standard_error() {
 
 #[test]
 fn the_first_session_of_a_project_is_told_where_its_store_was_made() {
-    let desk = Desk::without_store();
+    let desk = TestEnv::without_store();
     let sync = |id: u64| {
         let info = json!({"id": "msg_1", "role": "user", "sessionID": "ses_a"});
         let messages =
@@ -65,7 +65,7 @@ fn the_first_session_of_a_project_is_told_where_its_store_was_made() {
 
 #[test]
 fn a_store_that_cannot_be_used_is_told_with_each_request() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     desk.sealed.write(".callstack/callstack.db", &"no database ".repeat(600)).unwrap();
     desk.ok(&["trust", "--yes"]);
     let said = serve(&desk, &[message(1, "ses_x", "hello")]);
@@ -76,7 +76,7 @@ fn a_store_that_cannot_be_used_is_told_with_each_request() {
 
 #[test]
 fn the_home_folder_is_no_project_for_an_agent_either() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let home = desk.sealed.home();
     let said = desk.run_with(
         &["-C", home.to_str().unwrap(), "host", "opencode"],
@@ -136,7 +136,7 @@ fn sessions_that_are_unknown_or_ambiguous() {
 }
 
 /// A session with a log, in frame f3.
-pub(crate) fn with_a_log() -> Desk {
+pub(crate) fn with_a_log() -> TestEnv {
     let desk = with_sessions();
     let part = |id: &str, text: &str| json!({"id": id, "type": "text", "text": text});
     let messages = json!([

@@ -2,14 +2,14 @@
 
 use serde_json::Value;
 
-use super::desk::{BINARY, Desk, says};
 use super::terminal::on_a_terminal_with;
+use super::test_env::{BINARY, TestEnv, says};
 
 const PLUGIN: &str = ".opencode/plugin/callstack.ts";
 
 #[test]
 fn twice_changes_nothing_and_remove_leaves_the_folder_as_it_was() {
-    let desk = Desk::without_store();
+    let desk = TestEnv::without_store();
     desk.sealed.write("src/main.rs", "fn main() {}\n").unwrap();
     let before = desk.files();
     says!(desk, ["init", "opencode"], @r"
@@ -49,7 +49,7 @@ fn twice_changes_nothing_and_remove_leaves_the_folder_as_it_was() {
 
 #[test]
 fn the_plugin_starts_this_binary_and_knows_the_default_tools() {
-    let desk = Desk::without_store();
+    let desk = TestEnv::without_store();
     desk.ok(&["init", "opencode"]);
     let plugin = desk.sealed.read(PLUGIN).unwrap();
     let marked = |marker: &str| -> Value {
@@ -80,7 +80,7 @@ fn the_plugin_starts_this_binary_and_knows_the_default_tools() {
 
 #[test]
 fn what_the_user_has_in_opencodes_folder_stays() {
-    let desk = Desk::without_store();
+    let desk = TestEnv::without_store();
     desk.sealed.write(".opencode/plugin/mine.ts", "export {}\n").unwrap();
     desk.ok(&["init", "opencode"]);
     desk.sealed.write(".opencode/agent.md", "be kind\n").unwrap();
@@ -92,7 +92,7 @@ fn what_the_user_has_in_opencodes_folder_stays() {
 
 #[test]
 fn folders_that_were_there_stay_even_when_they_are_empty() {
-    let desk = Desk::without_store();
+    let desk = TestEnv::without_store();
     std::fs::create_dir_all(desk.project().join(".opencode")).unwrap();
     desk.ok(&["init", "opencode"]);
     desk.ok(&["init", "opencode"]);
@@ -102,7 +102,7 @@ fn folders_that_were_there_stay_even_when_they_are_empty() {
 
 #[test]
 fn a_plugin_of_that_name_which_is_not_ours_is_left_alone() {
-    let desk = Desk::without_store();
+    let desk = TestEnv::without_store();
     desk.sealed.write(PLUGIN, "export const Mine = 1\n").unwrap();
     says!(desk, ["init", "opencode"], @r#"
     exit 4
@@ -121,7 +121,7 @@ fn a_plugin_of_that_name_which_is_not_ours_is_left_alone() {
 
 #[test]
 fn an_older_plugin_is_brought_up_to_date() {
-    let desk = Desk::without_store();
+    let desk = TestEnv::without_store();
     desk.ok(&["init", "opencode"]);
     let current = desk.sealed.read(PLUGIN).unwrap();
     desk.sealed
@@ -135,7 +135,7 @@ fn an_older_plugin_is_brought_up_to_date() {
 
 #[test]
 fn another_folder_can_be_named() {
-    let desk = Desk::without_store();
+    let desk = TestEnv::without_store();
     let said = desk.run_in(desk.sealed.root(), &["init", "opencode", "project", "--json"]);
     assert_eq!(said.code, 0, "{}", said.stderr);
     let told: Value = serde_json::from_str(&said.stdout).unwrap();
@@ -160,7 +160,7 @@ fn another_folder_can_be_named() {
 
 #[test]
 fn a_store_that_cannot_be_used_leaves_the_project_as_it_was() {
-    let desk = Desk::without_store();
+    let desk = TestEnv::without_store();
     desk.sealed.write(".callstack/callstack.db", &"no database ".repeat(600)).unwrap();
     desk.ok(&["trust", "--yes"]);
     let said = desk.run(&["init", "opencode"]);
@@ -170,7 +170,7 @@ fn a_store_that_cannot_be_used_leaves_the_project_as_it_was() {
 
 #[test]
 fn a_slash_command_that_somebody_changed_is_theirs() {
-    let desk = Desk::without_store();
+    let desk = TestEnv::without_store();
     let of = |name: &str| format!(".opencode/command/{name}.md");
     desk.sealed.write(&of("plan"), "My own plan: $ARGUMENTS\n").unwrap();
     desk.ok(&["init", "opencode"]);
@@ -199,7 +199,7 @@ fn a_slash_command_that_somebody_changed_is_theirs() {
 #[test]
 fn nothing_is_written_or_removed_through_a_link_out_of_the_project() {
     for linked in [".opencode", ".opencode/plugin", ".opencode/command", ".opencode/tui"] {
-        let desk = Desk::without_store();
+        let desk = TestEnv::without_store();
         let outside = desk.sealed.root().join("outside");
         std::fs::create_dir_all(&outside).unwrap();
         std::fs::write(outside.join("callstack.ts"), "const TOOLS = 1 // callstack:tools\n")
@@ -221,7 +221,7 @@ fn nothing_is_written_or_removed_through_a_link_out_of_the_project() {
         assert!(!outside.exists() && !desk.project().join(".callstack").exists());
     }
     // Within the project it is the project's own affair.
-    let desk = Desk::without_store();
+    let desk = TestEnv::without_store();
     std::fs::create_dir(desk.project().join("tools")).unwrap();
     std::os::unix::fs::symlink("tools", desk.project().join(".opencode")).unwrap();
     desk.ok(&["init", "opencode"]);
@@ -232,7 +232,7 @@ fn nothing_is_written_or_removed_through_a_link_out_of_the_project() {
 
 #[test]
 fn a_store_in_which_something_was_done_goes_only_if_that_is_said() {
-    let desk = Desk::without_store();
+    let desk = TestEnv::without_store();
     desk.ok(&["init", "opencode"]);
     desk.ok(&["push", "Build", "-c", "x"]);
     let written = desk.project().join(".opencode/stack/state.json");
@@ -270,7 +270,7 @@ fn a_store_in_which_something_was_done_goes_only_if_that_is_said() {
 
 #[test]
 fn files_of_another_store_and_presets_stay() {
-    let desk = Desk::without_store();
+    let desk = TestEnv::without_store();
     let preset = ".opencode/stack/presets/mine.toml";
     desk.sealed.write(preset, "").unwrap();
     desk.ok(&["init", "opencode"]);
@@ -279,7 +279,7 @@ fn files_of_another_store_and_presets_stay() {
     let files: Vec<_> = desk.files().into_iter().filter(|it| !it.ends_with('/')).collect();
     assert_eq!(files, [".opencode/stack/.gitignore", preset]);
 
-    let desk = Desk::without_store();
+    let desk = TestEnv::without_store();
     let state = r#"{"version":1,"frames":{},"rootFrameIDs":[],"updatedAt":1,"store":"another"}"#;
     desk.ok(&["init", "opencode"]);
     desk.sealed.write(".opencode/stack/state.json", state).unwrap();
@@ -290,7 +290,7 @@ fn files_of_another_store_and_presets_stay() {
 
 #[test]
 fn it_says_what_to_commit_in_a_work_tree_of_git() {
-    let desk = Desk::without_store();
+    let desk = TestEnv::without_store();
     desk.sealed.git_init().unwrap();
     let said = desk.ok(&["init", "opencode"]);
     assert!(said.contains("\nCommit what is new in .opencode if "), "{said}");
@@ -317,7 +317,7 @@ fn it_says_what_to_commit_in_a_work_tree_of_git() {
 #[test]
 fn a_list_of_plugins_that_is_there_gets_an_entry_and_loses_no_more_than_that() {
     for name in [".opencode/tui.json", ".opencode/tui.jsonc"] {
-        let desk = Desk::without_store();
+        let desk = TestEnv::without_store();
         let text = "{\n  // mine\n  \"theme\": \"system\",\n  \"plugin\": [\"./mine.tsx\"],\n}\n";
         desk.sealed.write(name, text).unwrap();
         desk.ok(&["init", "opencode"]);
@@ -336,7 +336,7 @@ fn a_list_of_plugins_that_is_there_gets_an_entry_and_loses_no_more_than_that() {
 
 #[test]
 fn a_list_of_plugins_that_cannot_be_read_is_left_alone_and_the_rest_is_installed() {
-    let desk = Desk::without_store();
+    let desk = TestEnv::without_store();
     desk.sealed.write(".opencode/tui.json", "{ \"plugin\": ").unwrap();
     let told = desk.ok(&["init", "opencode"]);
     assert!(told.contains("plugin installed: "), "{told}");
@@ -349,7 +349,7 @@ fn a_list_of_plugins_that_cannot_be_read_is_left_alone_and_the_rest_is_installed
 
 #[test]
 fn an_older_interface_is_brought_up_to_date_and_one_of_somebody_elses_is_kept() {
-    let desk = Desk::without_store();
+    let desk = TestEnv::without_store();
     desk.ok(&["init", "opencode"]);
     let before = desk.files();
     let part = ".opencode/tui/callstack/text.ts";

@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use callstack_store::Store;
 use serde_json::{Value, json};
 
-use super::desk::Desk;
+use super::test_env::TestEnv;
 use host::{Host, Trouble};
 
 const A: &str = "ses_a";
@@ -106,7 +106,7 @@ pub(super) fn assert_same<T: std::fmt::Debug>(what: &str, expected: &T, found: &
 }
 
 /// Returns the stored messages of a session: each version of each message, in order.
-pub(super) fn stored(desk: &Desk, session: &str) -> Vec<Value> {
+pub(super) fn stored(desk: &TestEnv, session: &str) -> Vec<Value> {
     let store = Store::open_unchecked(&desk.project().join(".callstack")).unwrap();
     let messages = store.read(|view| {
         let last = view.whole_session(session)?.last;

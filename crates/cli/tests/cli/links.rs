@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
-use super::desk::Desk;
 use super::host::serve;
+use super::test_env::TestEnv;
 
 /// Files below a folder, relative to the project; no links and no folders.
 fn files_below(project: &Path, folder: &str) -> Vec<String> {
@@ -26,8 +26,8 @@ fn files_below(project: &Path, folder: &str) -> Vec<String> {
 }
 
 /// A project in which everything has been written that is written in one.
-fn full() -> Desk {
-    let desk = Desk::with_frames();
+fn full() -> TestEnv {
+    let desk = TestEnv::with_frames();
     desk.ok(&["init", "opencode"]);
     work(&desk);
     // The logs of frames are written after the commands.
@@ -47,7 +47,7 @@ fn full() -> Desk {
 }
 
 /// Has each of them written again, as far as that is not refused.
-fn work(desk: &Desk) {
+fn work(desk: &TestEnv) {
     for args in
         [&["push", "Go on", "-c", "It goes"][..], &["pop", "-r", "It went."], &["init", "opencode"]]
     {

@@ -5,7 +5,7 @@ mod client;
 use client::Client;
 use serde_json::{Value, json};
 
-use super::desk::{Desk, says};
+use super::test_env::{TestEnv, says};
 
 /// The arguments of a push.
 fn frame(title: &str) -> Value {
@@ -14,7 +14,7 @@ fn frame(title: &str) -> Value {
 
 #[test]
 fn an_agent_pushes_and_pops_in_a_project_without_a_store() {
-    let desk = Desk::without_store();
+    let desk = TestEnv::without_store();
     let mut agent = Client::start(&desk, "try");
     let tools = agent.request("tools/list", &json!({}));
     let names: Vec<_> = tools["tools"].as_array().unwrap().iter().map(|it| &it["name"]).collect();
@@ -35,7 +35,7 @@ fn an_agent_pushes_and_pops_in_a_project_without_a_store() {
 
 #[test]
 fn what_is_asked_right_before_the_end_of_input_is_answered() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let lines = [
         json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2025-06-18",
             "capabilities": {}, "clientInfo": {"name": "try", "version": "1"}}}),
@@ -52,7 +52,7 @@ fn what_is_asked_right_before_the_end_of_input_is_answered() {
 
 #[test]
 fn two_clients_work_on_one_store_at_a_time() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let mut clients = [Client::start(&desk, "one"), Client::start(&desk, "two")];
     for client in &mut clients {
         client.tool("stack_frame_push", &frame("Root"));
@@ -88,7 +88,7 @@ fn two_clients_work_on_one_store_at_a_time() {
 
 #[test]
 fn a_client_whose_server_was_killed_goes_on_in_its_session() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let session = [("CLAUDE_CODE_SESSION_ID", "5eba2e90")];
     let mut client = Client::start_with(&desk, "claude-code", &session);
     client.tool("stack_frame_push", &frame("Root"));
@@ -106,7 +106,7 @@ fn a_client_whose_server_was_killed_goes_on_in_its_session() {
 
 #[test]
 fn a_store_that_can_not_be_used_is_told_with_each_call_and_tried_again() {
-    let desk = Desk::without_store();
+    let desk = TestEnv::without_store();
     desk.sealed.write(".callstack/callstack.db", &"no database ".repeat(600)).unwrap();
     let mut client = Client::start(&desk, "try");
     for _ in 0..2 {
@@ -120,7 +120,7 @@ fn a_store_that_can_not_be_used_is_told_with_each_call_and_tried_again() {
 
 #[test]
 fn frames_of_a_client_are_told_apart_in_the_tree() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let mut client =
         Client::start_with(&desk, "claude-code", &[("CLAUDE_CODE_SESSION_ID", "5eba2e90")]);
     client.tool("stack_frame_push", &frame("Root"));
@@ -133,7 +133,7 @@ fn frames_of_a_client_are_told_apart_in_the_tree() {
 
 #[test]
 fn the_entry_is_written_for_programs_that_are_there_and_taken_out_again() {
-    let desk = Desk::without_store();
+    let desk = TestEnv::without_store();
     desk.sealed.write("src/main.rs", "fn main() {}\n").unwrap();
     let before = desk.files();
     says!(desk, ["init", "mcp"], @r#"
@@ -187,9 +187,9 @@ fn the_entry_is_written_for_programs_that_are_there_and_taken_out_again() {
 
 #[test]
 fn the_entry_names_the_command_where_the_path_leads_to_it() {
-    let desk = Desk::without_store();
+    let desk = TestEnv::without_store();
     std::fs::create_dir(desk.sealed.home().join(".claude")).unwrap();
-    desk.sealed.put_on_path("callstack", std::path::Path::new(super::desk::BINARY)).unwrap();
+    desk.sealed.put_on_path("callstack", std::path::Path::new(super::test_env::BINARY)).unwrap();
     let said = desk.json(&["init", "mcp"]);
     assert_eq!(said["snippet"]["mcpServers"]["callstack"]["command"], "callstack");
     assert!(desk.sealed.read(".mcp.json").unwrap().contains("\"command\": \"callstack\""));
@@ -198,7 +198,7 @@ fn the_entry_names_the_command_where_the_path_leads_to_it() {
 #[cfg(unix)]
 #[test]
 fn an_entry_is_written_through_no_link_out_of_the_project_and_over_nothing_unreadable() {
-    let desk = Desk::without_store();
+    let desk = TestEnv::without_store();
     std::fs::create_dir(desk.sealed.home().join(".claude")).unwrap();
     let outside = desk.sealed.root().join("outside.json");
     std::fs::write(&outside, "{}").unwrap();

@@ -7,12 +7,12 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use super::desk::{BINARY, Desk, Said};
+use super::test_env::{BINARY, Said, TestEnv};
 
 const NAME: &[u8] = b"x\xff";
 const SHOWN: &str = "x\u{fffd}";
 
-fn folder(desk: &Desk) -> PathBuf {
+fn folder(desk: &TestEnv) -> PathBuf {
     let folder = desk.sealed.root().join(OsStr::from_bytes(NAME));
     std::fs::create_dir(&folder).unwrap();
     folder
@@ -25,7 +25,7 @@ fn parsed(said: &Said, args: &[&str]) -> Value {
 
 #[test]
 fn a_project_works_in_a_folder_whose_name_is_not_utf_8() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let project = folder(&desk);
     let shown = |path: &str| format!("{}/{SHOWN}{path}", desk.sealed.root().display());
     let said = desk.run_in(&project, &["init", "opencode", "--json"]);
@@ -69,7 +69,7 @@ fn a_project_works_in_a_folder_whose_name_is_not_utf_8() {
 
 #[test]
 fn a_store_that_can_only_be_read_is_read_there_too() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let project = folder(&desk);
     assert_eq!(desk.run_in(&project, &["push", "First", "-c", "x", "--here"]).code, 0);
     let store = project.join(".callstack");
@@ -88,7 +88,7 @@ fn a_store_that_can_only_be_read_is_read_there_too() {
 
 #[test]
 fn a_binary_in_such_a_folder_can_not_be_named_in_the_plugin_and_says_so() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let binary = folder(&desk).join("callstack");
     std::fs::copy(BINARY, &binary).unwrap();
     let run = |args: &[&str]| {
@@ -107,7 +107,7 @@ fn a_binary_in_such_a_folder_can_not_be_named_in_the_plugin_and_says_so() {
 
 #[test]
 fn a_request_that_is_not_utf_8_is_passed_over() {
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     let wake = r#"{"id":1,"method":"wake"}"#;
     let input = [wake.as_bytes(), b"\n\xff\n{\"id\":9,\"\xff\":1}\n", wake.as_bytes()].concat();
     let said = desk.run_with(&["host", "opencode"], &input);

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::desk::Desk;
 use super::host::serve;
+use super::test_env::TestEnv;
 
 /// The longest time until something is said.
 const LIMIT: Duration = Duration::from_mins(1);
@@ -22,7 +22,7 @@ struct Process {
 }
 
 impl Process {
-    fn start(desk: &Desk) -> Self {
+    fn start(desk: &TestEnv) -> Self {
         let mut command = desk.command(&desk.project(), &["host", "opencode-tui"]);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let (sender, lines) = channel();
@@ -89,7 +89,7 @@ impl Drop for Process {
 }
 
 /// Lets an agent's session begin in a project.
-fn begin(desk: &Desk) {
+fn begin(desk: &TestEnv) {
     let params = json!({"session": SESSION, "message": "msg_1", "text": "Write the tests"});
     let said = serve(desk, &[json!({"id": 1, "method": "message", "params": params})]);
     assert_eq!(said.code, 0, "{}", said.stderr);
@@ -117,7 +117,7 @@ fn depth(row: &Value) -> usize {
 
 #[test]
 fn it_says_what_changes_in_the_session_that_is_watched() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     begin(&desk);
     let mut process = Process::start(&desk);
     process.watch(false);
@@ -151,7 +151,7 @@ fn it_says_what_changes_in_the_session_that_is_watched() {
 
 #[test]
 fn a_frame_is_described_with_what_can_be_done_with_it() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     begin(&desk);
     desk.ok(&["plan", "Later", "-c", "It is done"]);
     let mut process = Process::start(&desk);
@@ -196,7 +196,7 @@ fn a_frame_is_described_with_what_can_be_done_with_it() {
 
 #[test]
 fn it_makes_no_store_and_shows_one_that_is_made_later() {
-    let desk = Desk::without_store();
+    let desk = TestEnv::without_store();
     let mut process = Process::start(&desk);
     process.watch(false);
     let state = process.state(|_| true);
@@ -209,7 +209,7 @@ fn it_makes_no_store_and_shows_one_that_is_made_later() {
 
 #[test]
 fn a_store_that_can_not_be_used_is_told_of() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     desk.sealed.write(".callstack/callstack.db", &"no database ".repeat(600)).unwrap();
     desk.ok(&["trust", "--yes"]);
     let mut process = Process::start(&desk);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use super::desk::{BINARY, Desk};
+use super::test_env::{BINARY, TestEnv};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
@@ -73,7 +73,7 @@ fn each_crate_holds_all_that_it_is_built_from() {
 
 #[test]
 fn npm_and_debian_packages_are_installed_used_and_removed() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     // A debug build is too large to be packed at each test.
     let binary = desk.sealed.root().join("callstack");
     fs::write(&binary, format!("#!/bin/sh\nexec '{BINARY}' \"$@\"\n")).unwrap();

@@ -1,10 +1,10 @@
 //! Which project a command is about.
 
-use super::desk::{Desk, says};
+use super::test_env::{TestEnv, says};
 
 #[test]
 fn the_store_is_found_from_a_folder_below() {
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     let below = desk.sealed.write("src/deep/x.rs", "").unwrap();
     let below = below.parent().unwrap();
     let said = desk.run_in(below, &["push", "From below", "-c", "x"]);
@@ -15,7 +15,7 @@ fn the_store_is_found_from_a_folder_below() {
 
 #[test]
 fn a_new_store_is_made_at_the_root_of_the_work_tree() {
-    let desk = Desk::without_store();
+    let desk = TestEnv::without_store();
     desk.sealed.git_init().unwrap();
     let below = desk.sealed.write("src/x.rs", "").unwrap();
     let said = desk.run_in(below.parent().unwrap(), &["push", "--here", "First", "-c", "x"]);
@@ -33,7 +33,7 @@ fn work_makes_a_store_only_where_that_is_asked_for_and_says_where() {
         &["preset", "apply", "bugfix", "bug=it panics"],
         &["import", "past.jsonl"],
     ] {
-        let desk = Desk::without_store();
+        let desk = TestEnv::without_store();
         desk.sealed.git_init().unwrap();
         let past = desk.sealed.write("src/past.jsonl", "{}").unwrap();
         let below = past.parent().unwrap();
@@ -52,7 +52,7 @@ fn work_makes_a_store_only_where_that_is_asked_for_and_says_where() {
 
 #[test]
 fn settings_of_all_projects_need_no_store() {
-    let desk = Desk::without_store();
+    let desk = TestEnv::without_store();
     let told = desk.json(&["config", "log", "off", "--user"]);
     assert_eq!(told["source"], "user");
     assert_eq!(desk.run(&["config", "log", "off"]).code, 3);
@@ -61,7 +61,7 @@ fn settings_of_all_projects_need_no_store() {
 
 #[test]
 fn looking_never_makes_a_store() {
-    let desk = Desk::without_store();
+    let desk = TestEnv::without_store();
     says!(desk, ["tree"], @r#"
     exit 3
     --- stderr
@@ -80,7 +80,7 @@ fn looking_never_makes_a_store() {
 
 #[test]
 fn the_home_folder_is_never_taken() {
-    let desk = Desk::without_store();
+    let desk = TestEnv::without_store();
     let home = desk.sealed.home();
     says!(told: desk, desk.run_in(&home, &["push", "--here", "x", "-c", "y"]), @r#"
     exit 2
@@ -106,7 +106,7 @@ fn the_home_folder_is_never_taken() {
 
 #[test]
 fn a_home_behind_a_link_is_the_home_folder_too() {
-    let desk = Desk::without_store();
+    let desk = TestEnv::without_store();
     let link = desk.sealed.root().join("link");
     std::os::unix::fs::symlink(desk.sealed.home(), &link).unwrap();
     let mut command = desk.command(&desk.sealed.home(), &["push", "--here", "x", "-c", "y"]);
@@ -117,7 +117,7 @@ fn a_home_behind_a_link_is_the_home_folder_too() {
 
 #[test]
 fn another_place_can_be_named() {
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     let here = desk.ok(&["status"]);
     let said = desk.run_in(desk.sealed.root(), &["-C", "project", "status"]);
     assert_eq!(said.stdout, here);
@@ -140,7 +140,7 @@ fn another_place_can_be_named() {
 
 #[test]
 fn settings_come_from_the_environment() {
-    let desk = Desk::without_store();
+    let desk = TestEnv::without_store();
     let mut command = desk.command(&desk.project(), &["push", "--here", "x", "-c", "y"]);
     command.env("STACK_TOOLS", "some");
     says!(told: desk, desk.finish(command), @r#"
@@ -165,7 +165,7 @@ fn settings_come_from_the_environment() {
 #[test]
 fn a_folder_that_was_there_before_holds_nothing_that_others_may_read() {
     use std::os::unix::fs::PermissionsExt as _;
-    let desk = Desk::without_store();
+    let desk = TestEnv::without_store();
     let folder = desk.project().join(".callstack");
     std::fs::create_dir(&folder).unwrap();
     std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o755)).unwrap();

@@ -1,10 +1,10 @@
 //! Plans that change, presets, and going about.
 
-use super::desk::{Desk, says};
+use super::test_env::{TestEnv, says};
 
 #[test]
 fn a_plan_is_changed_and_cut() {
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     desk.ok(&["plan", "Measure it", "Ship it", "--parent", "f1"]);
     says!(desk, ["plan", "--edit", "f7", "Publish it", "-c", "It is out", "--before", "f4"], @r#"
     exit 0
@@ -43,7 +43,7 @@ fn a_plan_is_changed_and_cut() {
 
 #[test]
 fn a_preset_is_looked_at_and_applied() {
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     says!(desk, ["preset", "list"], @r"
     exit 0
     bugfix bug=…  Find and fix a fault
@@ -107,7 +107,7 @@ fn a_preset_is_looked_at_and_applied() {
 
 #[test]
 fn one_goes_about_in_the_tree() {
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     says!(desk, ["go", "previous"], @r#"
     exit 0
     ▶ f4 "Document the errors"  in session cli
@@ -144,7 +144,7 @@ fn one_goes_about_in_the_tree() {
 
 #[test]
 fn finished_frames_become_one() {
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     says!(desk, ["consolidate", "f1"], @r#"
     exit 4
     --- stderr
@@ -168,7 +168,7 @@ fn finished_frames_become_one() {
 
 #[test]
 fn going_on_where_nothing_is_open_begins_with_what_stands_above() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     desk.ok(&["push", "Parser", "-c", "It parses", "--here"]);
     desk.ok(&["plan", "Lexer", "-c", "It lexes"]);
     desk.ok(&["plan", "Tokens", "-c", "Each has a kind", "--parent", "f2"]);

@@ -4,8 +4,8 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::desk::{Desk, says};
 use super::secrets::holding;
+use super::test_env::{TestEnv, says};
 
 const SESSION: &str = "33333333-2222-4333-8444-555555555555";
 /// Said by the user first of all, and by the agent last of all.
@@ -55,8 +55,8 @@ fn recording() -> String {
     lines.join("\n")
 }
 
-fn imported() -> Desk {
-    let desk = Desk::new();
+fn imported() -> TestEnv {
+    let desk = TestEnv::new();
     fs::write(desk.project().join("past.jsonl"), recording()).unwrap();
     desk.ok(&["import", "past.jsonl"]);
     assert!(desk.ok(&["search", SECRET]).contains("f1"));
@@ -67,7 +67,7 @@ fn imported() -> Desk {
 }
 
 #[track_caller]
-fn nothing_is_left(desk: &Desk) {
+fn nothing_is_left(desk: &TestEnv) {
     assert_eq!(holding(desk, SECRET), Vec::<String>::new());
     for word in SECRET.split('-') {
         assert_eq!(holding(desk, word), Vec::<String>::new(), "{word}");
@@ -133,7 +133,7 @@ fn those_of_one_frame_go_and_those_of_others_stay() {
 
 #[test]
 fn what_an_agent_gave_is_told_and_stays() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     desk.ok(&["push", "Deploy", "-c", "It is deployed"]);
     desk.ok(&["pin", "never on Fridays"]);
     desk.ok(&["artifact", "deploy.sh"]);

@@ -1,10 +1,10 @@
 //! Changes that the state does not allow, and references that can't be resolved.
 
-use super::desk::{Desk, says};
+use super::test_env::{TestEnv, says};
 
 #[test]
 fn frames_that_are_unknown_or_ambiguous() {
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     says!(desk, ["show", "f99"], @r#"
     exit 3
     --- stderr
@@ -88,7 +88,7 @@ fn frames_that_are_unknown_or_ambiguous() {
 
 #[test]
 fn a_unique_beginning_of_an_id_is_enough() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     desk.ok(&["push", "Root", "-c", "x"]);
     let id = desk.id("f1");
     for reference in [&id[..], &id[..12], "frm-"] {
@@ -102,7 +102,7 @@ fn a_unique_beginning_of_an_id_is_enough() {
 
 #[test]
 fn transitions_that_are_not_legal() {
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     says!(desk, ["pop", "f1", "-r", "x"], @r#"
     exit 4
     --- stderr
@@ -192,7 +192,7 @@ fn transitions_that_are_not_legal() {
 
 #[test]
 fn nothing_is_open_any_more() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     desk.ok(&["push", "Root", "-c", "x"]);
     desk.ok(&["pop", "-r", "x"]);
     says!(desk, ["pop", "-r", "x"], @r#"
@@ -212,7 +212,7 @@ fn nothing_is_open_any_more() {
 
 #[test]
 fn limits_of_the_tree() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     desk.ok(&["push", "Root", "-c", "x"]);
     for (name, args) in [
         ("STACK_LIMIT_DEPTH", ["push", "Child", "-c", "x"]),

@@ -4,8 +4,8 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::desk::{Desk, says};
 use super::report::{document, is_answer_of};
+use super::test_env::{TestEnv, says};
 
 /// A session file of Claude Code's: some reading and a reply, thanks, and a question.
 fn session() -> String {
@@ -52,8 +52,8 @@ fn session() -> String {
     lines.join("\n") + "\n"
 }
 
-fn desk() -> Desk {
-    let desk = Desk::new();
+fn desk() -> TestEnv {
+    let desk = TestEnv::new();
     fs::write(desk.project().join("session.jsonl"), session()).unwrap();
     desk
 }
@@ -136,7 +136,7 @@ fn a_session_counts_once_however_often_it_is_named() {
 
 #[test]
 fn what_a_star_stands_for_is_read_as_the_folder_is() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let folder = desk.project().join("past");
     let id = "11111111-1111-4111-8111-111111111111";
     fs::create_dir_all(folder.join(id).join("subagents")).unwrap();
@@ -221,7 +221,7 @@ fn the_page_is_one_file() {
 
 #[test]
 fn what_is_written_down_is_for_its_owner_and_without_secrets() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let token = ["gh", "p_", &"a1B2c3".repeat(6)].concat();
     let words = format!("Find out what parses dates. {token}");
     let text = session().replace("Find out what parses dates.", &words);

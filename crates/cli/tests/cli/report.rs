@@ -5,7 +5,7 @@ use std::fs;
 use callstack_engine::operations;
 use serde_json::{Value, json};
 
-use super::desk::{Desk, says};
+use super::test_env::{TestEnv, says};
 
 /// The document in a page.
 pub(crate) fn document(page: &str) -> Value {
@@ -14,7 +14,7 @@ pub(crate) fn document(page: &str) -> Value {
     serde_json::from_str(data).unwrap()
 }
 
-fn written(desk: &Desk) -> String {
+fn written(desk: &TestEnv) -> String {
     fs::read_to_string(desk.project().join("callstack.html")).unwrap()
 }
 
@@ -25,7 +25,7 @@ fn handles(document: &Value) -> Vec<&str> {
 
 #[test]
 fn a_report_holds_what_the_page_asks_a_server_for() {
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     says!(desk, ["report"], @r"
     exit 0
     5 frames written to $ROOT/project/callstack.html
@@ -81,7 +81,7 @@ fn is_whole(document: &Value) {
 
 #[test]
 fn a_report_of_a_frame_holds_it_and_what_is_below_it() {
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     desk.ok(&["push", "Inner", "-c", "done"]);
     desk.ok(&["report", "f5"]);
     let document = document(&written(&desk));
@@ -91,12 +91,12 @@ fn a_report_of_a_frame_holds_it_and_what_is_below_it() {
 
 #[test]
 fn words_that_look_like_a_page_stay_words() {
-    let scripts = |desk: &Desk| {
+    let scripts = |desk: &TestEnv| {
         desk.ok(&["report"]);
         written(desk).to_lowercase().matches("<script").count()
     };
-    let before = scripts(&Desk::with_frames());
-    let desk = Desk::with_frames();
+    let before = scripts(&TestEnv::with_frames());
+    let desk = TestEnv::with_frames();
     let title = "</script><script>alert(1)</script>\u{2028}<!--";
     desk.ok(&["push", title, "-c", "<img src=x onerror=alert(1)>"]);
     assert_eq!(scripts(&desk), before);
@@ -105,7 +105,7 @@ fn words_that_look_like_a_page_stay_words() {
 
 #[test]
 fn secrets_are_masked_unless_they_are_wanted() {
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     let key = format!("sk-ant-api03-{}", "aB3".repeat(32));
     desk.ok(&["decision", &format!("use {key}")]);
     desk.ok(&["report"]);
@@ -116,7 +116,7 @@ fn secrets_are_masked_unless_they_are_wanted() {
 
 #[test]
 fn a_file_that_is_no_page_is_kept() {
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     fs::write(desk.project().join("notes.html"), "<title>mine</title>").unwrap();
     says!(desk, ["report", "-o", "notes.html"], @r"
     exit 4

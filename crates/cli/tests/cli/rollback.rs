@@ -7,11 +7,11 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 
-use super::desk::{Desk, says};
 use super::killed::process::Process;
+use super::test_env::{TestEnv, says};
 
 /// A git project with files, whose frame f2 changed one, made one and emptied one of them.
-fn worked() -> Desk {
+fn worked() -> TestEnv {
     let desk = in_git();
     desk.ok(&["push", "Build the parser", "-c", "It parses"]);
     desk.ok(&["push", "Write the lexer", "-c", "It lexes"]);
@@ -24,8 +24,8 @@ fn worked() -> Desk {
     desk
 }
 
-fn in_git() -> Desk {
-    let desk = Desk::new();
+fn in_git() -> TestEnv {
+    let desk = TestEnv::new();
     write(&desk, ".gitignore", "target/\n");
     write(&desk, "src/main.rs", "fn main() {}\n");
     write(&desk, "src/old.rs", "fn old() {}\r\nfn older() {}\n");
@@ -36,24 +36,24 @@ fn in_git() -> Desk {
     desk
 }
 
-fn write(desk: &Desk, file: &str, content: &str) {
+fn write(desk: &TestEnv, file: &str, content: &str) {
     let path = desk.project().join(file);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     fs::write(path, content).unwrap();
 }
 
-fn read(desk: &Desk, file: &str) -> Option<String> {
+fn read(desk: &TestEnv, file: &str) -> Option<String> {
     fs::read_to_string(desk.project().join(file)).ok()
 }
 
-fn git(desk: &Desk, args: &[&str]) -> String {
+fn git(desk: &TestEnv, args: &[&str]) -> String {
     let mut command: Command = desk.sealed.command_in(&desk.project(), "git");
     command.args(args).env("GIT_OPTIONAL_LOCKS", "0");
     desk.sealed.run("git", command, Duration::from_secs(30)).unwrap().stdout
 }
 
 /// All that a user's repository holds, but the work tree.
-fn repository(desk: &Desk) -> Vec<(String, Vec<u8>)> {
+fn repository(desk: &TestEnv) -> Vec<(String, Vec<u8>)> {
     fn list(folder: &Path, found: &mut Vec<(String, Vec<u8>)>) {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
@@ -229,7 +229,7 @@ fn a_turn_that_became_a_frame_by_itself_is_rolled_back_to_what_the_user_found() 
 }
 
 /// Has something done at the moment when files are restored.
-fn at_restore(desk: &Desk, moment: &str) {
+fn at_restore(desk: &TestEnv, moment: &str) {
     use std::os::unix::fs::PermissionsExt as _;
     let script = format!(
         "#!/bin/sh\nPATH=${{PATH#*:}}\ncase \" $* \" in *' restore '*) {moment};; esac\n\
@@ -345,7 +345,7 @@ fn a_frame_that_is_open_is_rolled_back_with_those_below_it() {
 
 #[test]
 fn files_come_back_byte_for_byte_whatever_git_is_asked_to_convert() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     write(&desk, ".gitattributes", "* text=auto eol=crlf\n*.id ident\n");
     desk.sealed.git_init().unwrap();
     let mixed = "one\r\ntwo\n$Id$\n";
@@ -365,7 +365,7 @@ fn files_come_back_byte_for_byte_whatever_git_is_asked_to_convert() {
 
 #[test]
 fn where_nothing_was_recorded_that_is_said() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     desk.ok(&["push", "Build the parser", "-c", "It parses"]);
     says!(desk, ["rollback", "f1"], @r#"
     exit 4

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::desk::Desk;
 use super::host::serve;
+use super::test_env::TestEnv;
 
 const LATER: i64 = 4_000_000_000_000;
 
@@ -37,8 +37,8 @@ fn tool(name: &str, id: &str, args: &Value) -> Value {
 }
 
 /// A session with a frame in which much was read, carried on by two processes.
-fn worked() -> Desk {
-    let desk = Desk::new();
+fn worked() -> TestEnv {
+    let desk = TestEnv::new();
     let user = message("msg_c0", "user", &[text("Find out what parses dates")], None);
     let said =
         json!({"session": "ses_a", "message": "msg_c0", "text": "Find out what parses dates"});
@@ -104,7 +104,7 @@ fn the_end_of_a_process_tells_the_log_what_its_sessions_took() {
 
 #[test]
 fn copies_of_what_another_session_was_answered_are_no_requests_of_a_fork() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let mut copied = message("msg_1", "assistant", &[text("It does.")], Some((9_000, 0)));
     copied["info"]["time"]["completed"] = json!(1_700_000_000_000_i64);
     let messages = [

@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 
-use super::desk::{Desk, says};
+use super::test_env::{TestEnv, says};
 
 /// A session whose agent read a file in a frame, popped it, and went on.
-fn with_session() -> Desk {
-    let desk = Desk::new();
+fn with_session() -> TestEnv {
+    let desk = TestEnv::new();
     let message = |id: &str, role: &str, parts: Value| json!({"info": {"id": id, "role": role, "sessionID": "ses_a"}, "parts": parts});
     let text = |words: &str| json!([{"id": format!("prt_{words}"), "type": "text", "text": words}]);
     let read = json!([{"id": "prt_read", "type": "tool", "tool": "read", "callID": "call_read",
@@ -46,7 +46,7 @@ fn with_session() -> Desk {
 }
 
 /// The places that a search finds; where there is none it ends with 3.
-fn places(desk: &Desk, args: &[&str]) -> Value {
+fn places(desk: &TestEnv, args: &[&str]) -> Value {
     let said = desk.run(&[args, &["--json"]].concat());
     let found: Value = serde_json::from_str(&said.stdout).unwrap();
     let places = found["places"].clone();

@@ -4,9 +4,9 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::desk::{Desk, says};
 use super::host::serve;
 use super::terminal::on_a_terminal_with;
+use super::test_env::{TestEnv, says};
 
 /// A fake that looks like a token and stands in no source as it is.
 fn token() -> String {
@@ -19,7 +19,7 @@ fn message(id: &str, role: &str, text: &str) -> Value {
         "parts": [{"id": format!("prt_{id}"), "type": "text", "text": text}]})
 }
 
-fn sync(desk: &Desk, messages: &[Value]) {
+fn sync(desk: &TestEnv, messages: &[Value]) {
     let params = json!({"session": "ses_a", "purpose": "turn", "keep": 0, "ops": 0, "applied": 0,
         "messages": messages});
     let said = serve(desk, &[json!({"id": 1, "method": "sync", "params": params})]);
@@ -27,8 +27,8 @@ fn sync(desk: &Desk, messages: &[Value]) {
 }
 
 /// A session whose frame f2 has a message with a token, between two of the root's.
-fn with_a_token() -> (Desk, Vec<Value>) {
-    let desk = Desk::new();
+fn with_a_token() -> (TestEnv, Vec<Value>) {
+    let desk = TestEnv::new();
     fs::create_dir(desk.project().join(".opencode")).unwrap();
     let mut messages = vec![message("msg_1", "user", "Deploy it, mangrove")];
     sync(&desk, &messages);
@@ -42,7 +42,7 @@ fn with_a_token() -> (Desk, Vec<Value>) {
     (desk, messages)
 }
 
-fn files(desk: &Desk) -> Vec<(String, Vec<u8>)> {
+fn files(desk: &TestEnv) -> Vec<(String, Vec<u8>)> {
     let folder = desk.project().join(".callstack");
     let mut found = Vec::new();
     for folder in [folder.clone(), folder.join("logs")] {
@@ -57,7 +57,7 @@ fn files(desk: &Desk) -> Vec<(String, Vec<u8>)> {
 }
 
 /// The files that hold a text, in any case.
-pub(crate) fn holding(desk: &Desk, text: &str) -> Vec<String> {
+pub(crate) fn holding(desk: &TestEnv, text: &str) -> Vec<String> {
     let text = text.to_lowercase().into_bytes();
     let holds =
         |bytes: &[u8]| bytes.to_ascii_lowercase().windows(text.len()).any(|window| window == text);
@@ -116,7 +116,7 @@ fn what_is_told_of_commands_has_no_secret_that_stood_among_other_things() {
     let value = ["hunter", "Two", "9Abc"].concat();
     let long = "q7Xz4W".repeat(70);
     let key = ["-----BEGIN PRIV", "ATE KEY-----\n", &"k8Yv3U".repeat(10), "\n"].concat();
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     fs::create_dir(desk.project().join(".opencode")).unwrap();
     let mut messages = vec![message("msg_1", "user", "Run the flamingo")];
     sync(&desk, &messages);
@@ -181,7 +181,7 @@ fn what_is_told_of_commands_has_no_secret_that_stood_among_other_things() {
 
 #[test]
 fn what_is_shown_of_frames_is_masked_as_in_exports_until_it_is_revealed() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let with = |words: &str| format!("{words} {}", token());
     desk.ok(&["push", &with("Log"), "-c", &with("in with")]);
     desk.ok(&["decision", &with("use")]);
@@ -217,7 +217,7 @@ fn what_is_shown_of_frames_is_masked_as_in_exports_until_it_is_revealed() {
 
 #[test]
 fn what_commands_that_work_on_frames_print_is_masked() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let title = format!("Rotate {}", token());
     for args in [
         &["push", &title, "-c", "done"][..],

@@ -11,7 +11,7 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Deserializer, Value};
 
-use super::desk::Desk;
+use super::test_env::TestEnv;
 
 /// How long something is waited for before the test fails.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -30,7 +30,7 @@ impl Drop for Serving {
 }
 
 impl Serving {
-    fn start(desk: &Desk, args: &[&str]) -> Self {
+    fn start(desk: &TestEnv, args: &[&str]) -> Self {
         let mut command = desk.command(&desk.project(), &[&["serve", "--json"], args].concat());
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let stdout = child.stdout.take().unwrap();
@@ -77,7 +77,7 @@ impl Serving {
 }
 
 /// The files of servers in the user's state folder.
-fn records(desk: &Desk) -> Vec<PathBuf> {
+fn records(desk: &TestEnv) -> Vec<PathBuf> {
     let folder = desk.sealed.home().join(".local/state/callstack/servers");
     let of = |folder: PathBuf| fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let files = of(folder).flat_map(of);
@@ -86,7 +86,7 @@ fn records(desk: &Desk) -> Vec<PathBuf> {
 
 #[test]
 fn what_other_processes_do_is_told_and_a_signal_ends_it_in_order() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     for signal in [Signal::TERM, Signal::INT] {
         let serving = Serving::start(&desk, &[]);
         let answer = serving.answer("POST /v1/operations/stack_status");
@@ -112,7 +112,7 @@ fn what_other_processes_do_is_told_and_a_signal_ends_it_in_order() {
 
 #[test]
 fn a_project_is_served_once_unless_another_port_is_named() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let first = Serving::start(&desk, &[]);
     let port = first.port().to_string();
     for args in [&[][..], &["--port", &port]] {
@@ -124,7 +124,7 @@ fn a_project_is_served_once_unless_another_port_is_named() {
     let page = first.told["page"].as_str().unwrap();
     assert!(said.contains(page) && said.contains("serves this project already"), "{said}");
     // One that another project is served at is not free.
-    let elsewhere = Desk::new();
+    let elsewhere = TestEnv::new();
     let said = elsewhere.run(&["serve", "--port", &port]);
     assert!(said.code != 0 && said.stderr.contains("can't listen"), "{}", said.stderr);
     // What a process leaves behind that was killed is of no meaning.
@@ -136,7 +136,7 @@ fn a_project_is_served_once_unless_another_port_is_named() {
 
 #[test]
 fn all_projects_on_record_are_served_each_at_its_own_paths() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     desk.ok(&["push", "in the first", "-c", "done"]);
     let gone = desk.sealed.root().join("gone");
     let second = desk.sealed.root().join("second");
@@ -171,7 +171,7 @@ fn all_projects_on_record_are_served_each_at_its_own_paths() {
 
 #[test]
 fn a_browser_is_led_to_the_page_by_a_file_that_its_owner_reads() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let folder = desk.sealed.root().join("programs");
     fs::create_dir(&folder).unwrap();
     let opener = folder.join("xdg-open");
@@ -197,7 +197,7 @@ fn a_browser_is_led_to_the_page_by_a_file_that_its_owner_reads() {
 
 #[test]
 fn where_there_is_no_store_there_is_nothing_to_serve() {
-    let desk = Desk::without_store();
+    let desk = TestEnv::without_store();
     let said = desk.run(&["serve"]);
     assert_eq!(said.code, 3, "{}", said.stderr);
     assert!(said.stderr.contains("no callstack store"), "{}", said.stderr);

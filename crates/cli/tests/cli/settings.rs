@@ -7,7 +7,7 @@ use callstack_engine::{Scope, Setting};
 use callstack_testkit::{Asked, Loopback, Reply};
 use serde_json::{Value, json};
 
-use super::desk::Desk;
+use super::test_env::TestEnv;
 
 /// The behaviour without a setting, and with another value of it.
 struct Case {
@@ -140,7 +140,7 @@ fn each_changes_what_is_seen_when_it_is_set_in_the_project() {
 
 /// A project, and the environment of everything that runs in it.
 struct Trial {
-    desk: Desk,
+    desk: TestEnv,
     vars: Vec<(String, String)>,
 }
 
@@ -150,7 +150,7 @@ const CHILD: &str = "ses_child";
 impl Trial {
     fn with(vars: &[(&str, &str)]) -> Self {
         let vars = vars.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
-        Self { desk: Desk::new(), vars: vars.collect() }
+        Self { desk: TestEnv::new(), vars: vars.collect() }
     }
 
     /// The answers of one process to a host's requests.

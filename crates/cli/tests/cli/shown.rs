@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::desk::{Desk, says};
+use super::test_env::{TestEnv, says};
 
 #[test]
 fn a_tree_and_where_the_work_stands() {
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     says!(desk, ["tree"], @"
     exit 0
     ▶ f1 Build the parser  TIME
@@ -48,7 +48,7 @@ fn a_tree_and_where_the_work_stands() {
 
 #[test]
 fn the_context_is_the_agents_xml() {
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     desk.ok(&["pop", "-r", "It parses fixture 1."]);
     desk.ok(&["push", "Test the grammar", "-c", "Every rule has a test"]);
     let open = desk.ok(&["context"]);
@@ -63,7 +63,7 @@ fn the_context_is_the_agents_xml() {
 /// The fields of `StackState` and `FrameMetadata` in the specification, and besides them what is ours.
 #[test]
 fn the_state_has_the_shape_of_the_specification() {
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     desk.ok(&["invalidate", "f4", "-r", "no longer"]);
     desk.ok(&["plan", "Later"]);
     desk.ok(&["pin", "always"]);
@@ -133,7 +133,7 @@ fn the_state_has_the_shape_of_the_specification() {
 
 #[test]
 fn a_status_for_programs() {
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     let status = desk.json(&["status"]);
     assert_eq!(status["session"], "cli");
     assert_eq!(status["counts"]["in_progress"], 2);
@@ -149,7 +149,7 @@ fn a_status_for_programs() {
 
 #[test]
 fn no_title_breaks_the_drawing() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let mut title = "a very long title that goes on and on ".repeat(8);
     title.push('日');
     for _ in 0..4 {
@@ -172,7 +172,7 @@ fn no_title_breaks_the_drawing() {
 
 #[test]
 fn an_empty_store_says_that_it_is_empty() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     desk.ok(&["init", "opencode"]);
     says!(desk, ["tree"], @r#"
     exit 0

@@ -5,9 +5,9 @@ use std::fs::FileTimes;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::desk::{Desk, Said};
+use super::test_env::{Said, TestEnv};
 
-fn pipe(desk: &Desk, path: &str) -> PathBuf {
+fn pipe(desk: &TestEnv, path: &str) -> PathBuf {
     let path = desk.project().join(path);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     drop(fs::remove_file(&path));
@@ -27,7 +27,7 @@ fn refused(said: &Said, path: &Path, what: &str) {
 
 #[test]
 fn files_that_are_named_are_refused() {
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     let path = pipe(&desk, "session.jsonl");
     for args in [
         &["import", "session.jsonl"][..],
@@ -51,7 +51,7 @@ fn files_that_are_named_are_refused() {
 
 #[test]
 fn files_of_the_agents_folder_are_refused() {
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     desk.ok(&["init", "opencode"]);
     let plugin = pipe(&desk, ".opencode/plugin/callstack.ts");
     for args in [&["init", "opencode"][..], &["init", "opencode", "--remove"], &["doctor"]] {
@@ -93,7 +93,7 @@ fn files_of_the_agents_folder_are_refused() {
 
 #[test]
 fn a_pipe_in_place_of_the_log_of_what_is_done_is_no_store_of_ours() {
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     let log = pipe(&desk, ".callstack/callstack.log");
     for args in [&["push", "Goes on", "-c", "It does"][..], &["doctor"]] {
         let said = desk.run(args);
@@ -105,7 +105,7 @@ fn a_pipe_in_place_of_the_log_of_what_is_done_is_no_store_of_ours() {
 
 #[test]
 fn unfinished_files_of_yesterday_are_swept() {
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     desk.ok(&["init", "opencode"]);
     let before = SystemTime::now() - Duration::from_hours(25);
     let places =

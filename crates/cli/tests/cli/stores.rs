@@ -6,13 +6,13 @@ use std::process::Stdio;
 
 use rusqlite::Connection;
 
-use super::desk::{BINARY, Desk, Said, says};
+use super::test_env::{BINARY, Said, TestEnv, says};
 
 const FRAMES: [&str; 5] = ["f1", "f2", "f3", "f4", "f5"];
 
 /// Neither looking nor writing changes a byte, and both end with 6.
 #[track_caller]
-fn is_left_alone(desk: &Desk) {
+fn is_left_alone(desk: &TestEnv) {
     let before = fs::read(desk.database()).unwrap();
     for args in [
         &["tree"][..],
@@ -32,7 +32,7 @@ fn is_left_alone(desk: &Desk) {
 
 #[test]
 fn garbage() {
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     fs::write(desk.database(), "no database at all ".repeat(600)).unwrap();
     says!(desk, ["tree"], @r#"
     exit 6
@@ -63,7 +63,7 @@ fn garbage() {
 
 #[test]
 fn cut_short() {
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     let whole = fs::read(desk.database()).unwrap();
     for part in [whole.len() / 2, 5000, 100] {
         fs::write(desk.database(), &whole[..part]).unwrap();
@@ -75,7 +75,7 @@ fn cut_short() {
 
 #[test]
 fn emptied_beside_its_log() {
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     // An open connection keeps the log from being merged into the database.
     let raw = Connection::open(desk.database()).unwrap();
     raw.query_row("SELECT count(*) FROM frames", [], |row| row.get::<_, i64>(0)).unwrap();
@@ -94,7 +94,7 @@ fn emptied_beside_its_log() {
 
 #[test]
 fn a_page_that_was_overwritten() {
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     let mut bytes = fs::read(desk.database()).unwrap();
     let whole = bytes.clone();
     for page in bytes.chunks_mut(4096).skip(1) {
@@ -111,7 +111,7 @@ fn a_page_that_was_overwritten() {
 
 #[test]
 fn a_newer_schema() {
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     let raw = Connection::open(desk.database()).unwrap();
     let ours: i64 = raw.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
     raw.pragma_update(None, "user_version", 99).unwrap();
@@ -131,7 +131,7 @@ fn a_newer_schema() {
 
 #[test]
 fn a_database_of_another_program() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let raw = Connection::open(desk.database()).unwrap();
     raw.execute_batch("CREATE TABLE cookies (name TEXT); INSERT INTO cookies VALUES ('mine')")
         .unwrap();
@@ -148,7 +148,7 @@ fn a_database_of_another_program() {
 
 #[test]
 fn read_only() {
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     let folder = desk.project().join(".callstack");
     let tree = desk.json(&["tree"]);
     // The store goes by the folder's mode, so that this holds for root too.
@@ -177,7 +177,7 @@ fn read_only() {
 
 /// Runs a line of shell in a mount namespace of its own; none, with the reason printed, where that is
 /// not allowed.
-fn in_a_namespace(desk: &Desk, line: &str) -> Option<Said> {
+fn in_a_namespace(desk: &TestEnv, line: &str) -> Option<Said> {
     for flags in [&["-Urm"][..], &["-m"]] {
         let mut trial = desk.sealed.command("unshare");
         trial.args(flags).args(["sh", "-c", "mount -t tmpfs none /mnt"]);
@@ -194,7 +194,7 @@ fn in_a_namespace(desk: &Desk, line: &str) -> Option<Said> {
 
 #[test]
 fn a_read_only_file_system() {
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     let project = desk.project().display().to_string();
     let line = format!(
         "mount --bind {project} /mnt && mount -o remount,bind,ro /mnt || exit 99
@@ -222,7 +222,7 @@ fn a_read_only_file_system() {
 
 #[test]
 fn a_full_disk() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let line = format!(
         "mount -t tmpfs -o size=1500k none /mnt && cd /mnt && {BINARY} push Root -c x --here || exit 99
          dd if=/dev/zero of=filler bs=1k 2>/dev/null
@@ -244,7 +244,7 @@ fn a_full_disk() {
 /// SQLite takes over what is in the write-ahead log when the last process ends.
 #[test]
 fn a_disk_that_is_full_before_a_store_is_closed() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let line = format!(
         "mount -t tmpfs -o size=700k none /mnt && cd /mnt && {BINARY} push Root -c x --here || exit 99
          [ -s .callstack/callstack.db-wal ] || echo the log was taken over
@@ -262,7 +262,7 @@ fn a_disk_that_is_full_before_a_store_is_closed() {
 /// A quota or a limit on the size of files ends a write differently from a full disk. Needs no rights.
 #[test]
 fn a_write_that_the_system_refuses() {
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     let before = desk.json(&["tree"]);
     let long = desk.sealed.root().join("long");
     fs::write(&long, vec![b'x'; 200_000]).unwrap();

@@ -2,13 +2,13 @@
 
 use std::process::Stdio;
 
-use super::desk::{BINARY, Desk};
+use super::test_env::{BINARY, TestEnv};
 
 const ESCAPE: char = '\u{1b}';
 
 #[test]
 fn nothing_but_a_terminal_gets_escapes() {
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     for args in [
         &["tree"][..],
         &["status"],
@@ -30,13 +30,13 @@ fn nothing_but_a_terminal_gets_escapes() {
 
 /// Returns the output of a command on a terminal; none, with the reason printed, where there is no `script` to make
 /// one.
-fn on_a_terminal(desk: &Desk, line: &str, env: &[(&str, &str)]) -> Option<String> {
+fn on_a_terminal(desk: &TestEnv, line: &str, env: &[(&str, &str)]) -> Option<String> {
     on_a_terminal_with(desk, line, env, "")
 }
 
 /// The same where somebody types `typed`.
 pub(crate) fn on_a_terminal_with(
-    desk: &Desk,
+    desk: &TestEnv,
     line: &str,
     env: &[(&str, &str)],
     typed: &str,
@@ -59,7 +59,7 @@ pub(crate) fn on_a_terminal_with(
 
 #[test]
 fn a_terminal_gets_colours_but_never_with_no_color() {
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     for line in ["tree", "show f2", "status", "show f99", "help"] {
         let Some(shown) = on_a_terminal(&desk, line, &[]) else { return };
         assert!(shown.contains(ESCAPE), "{line}: {shown:?}");
@@ -74,7 +74,7 @@ fn a_terminal_gets_colours_but_never_with_no_color() {
 
 #[test]
 fn a_reader_that_went_away_is_no_error() {
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     for args in [&["tree"][..], &["completions", "bash"], &["tree", "--json"], &["--help"]] {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
@@ -89,7 +89,7 @@ fn a_reader_that_went_away_is_no_error() {
 #[cfg(target_os = "linux")]
 #[test]
 fn output_that_cannot_be_written_is_told_and_what_was_done_stays_done() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let full = || std::fs::File::options().write(true).open("/dev/full").unwrap();
     let mut command = desk.command(&desk.project(), &["push", "Root", "-c", "x"]);
     command.stdout(full());

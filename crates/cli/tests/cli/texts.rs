@@ -1,12 +1,12 @@
 //! Texts that are hostile or far too long.
 
-use super::desk::{Desk, says};
+use super::test_env::{TestEnv, says};
 
 const BREAKING: &str = "]]></title><evil>&\"'";
 
 #[test]
 fn text_that_steers_a_terminal_is_shown() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let evil = "\u{1b}[2J\u{1b}]0;owned\u{7}red\u{9b}31m\r\nback\u{8}\u{202e}txt";
     desk.ok(&["push", evil, "-c", evil]);
     desk.ok(&["decision", evil]);
@@ -75,7 +75,7 @@ fn text_that_steers_a_terminal_is_shown() {
 
 #[test]
 fn text_that_would_break_out_of_the_xml_stays_inside() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     desk.ok(&["push", BREAKING, "-c", BREAKING]);
     desk.ok(&["pin", BREAKING]);
     desk.ok(&["push", BREAKING, "-c", BREAKING]);
@@ -91,7 +91,7 @@ fn text_that_would_break_out_of_the_xml_stays_inside() {
 
 #[test]
 fn ten_megabytes_are_refused_and_nothing_is_lost() {
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     desk.ok(&["push", "Root", "-c", "x"]);
     let before = desk.json(&["tree"]);
     let long = vec![b'x'; 10_000_000];

@@ -9,11 +9,11 @@ use callstack_engine::{Engine, Settings, SystemWorld};
 use callstack_testkit::{Loopback, Reply};
 use serde_json::{Value, json};
 
-use super::desk::{Desk, Said, says};
 use super::host::serve;
+use super::test_env::{Said, TestEnv, says};
 
 /// Runs a line of shell in a folder.
-fn shell(desk: &Desk, folder: &Path, line: &str) {
+fn shell(desk: &TestEnv, folder: &Path, line: &str) {
     let mut command = desk.sealed.command_in(folder, "sh");
     command.args(["-ec", line]);
     let said = desk.sealed.run("sh", command, Duration::from_secs(30)).unwrap();
@@ -23,7 +23,7 @@ fn shell(desk: &Desk, folder: &Path, line: &str) {
 const COMMIT: &str = "git add -fA . && git -c user.name=a -c user.email=a@localhost commit -qm x";
 
 /// A clone of the desk's project with everything in it committed, its store too.
-fn cloned(desk: &Desk) -> PathBuf {
+fn cloned(desk: &TestEnv) -> PathBuf {
     let clone = desk.sealed.root().join("clone");
     shell(
         desk,
@@ -47,7 +47,7 @@ fn content(project: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 
 /// Neither a command nor an agent uses the store, and not a byte of it changes.
 #[track_caller]
-fn is_refused(desk: &Desk, project: &Path) -> String {
+fn is_refused(desk: &TestEnv, project: &Path) -> String {
     let before = content(project);
     let mut why = String::new();
     for args in [
@@ -76,7 +76,7 @@ fn is_refused(desk: &Desk, project: &Path) -> String {
 }
 
 /// Returns the answer of the process that serves a plugin.
-fn asked(desk: &Desk, project: &Path) -> Value {
+fn asked(desk: &TestEnv, project: &Path) -> Value {
     let hello = json!({"id": 1, "method": "hello", "params": {"protocol": 1}});
     let folder = project.to_str().unwrap();
     let args = ["-C", folder, "host", "opencode"];
@@ -86,20 +86,20 @@ fn asked(desk: &Desk, project: &Path) -> Value {
 }
 
 #[track_caller]
-fn is_used(desk: &Desk, project: &Path) {
+fn is_used(desk: &TestEnv, project: &Path) {
     let said = desk.run_in(project, &["push", "--here", "x", "-c", "y"]);
     assert_eq!(said.code, 0, "{}", said.stderr);
     assert_eq!(asked(desk, project)["result"]["protocol"], 1);
 }
 
-fn trusted(desk: &Desk, project: &Path) -> Said {
+fn trusted(desk: &TestEnv, project: &Path) -> Said {
     desk.run_in(project, &["trust", "--yes"])
 }
 
 #[test]
 fn a_committed_store_sends_nothing_anywhere() {
     let model = Loopback::start(vec![Reply::chat("Yours.")]).unwrap();
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     let engine =
         Engine::open_unchecked(&desk.project(), Settings::default(), Box::new(SystemWorld))
             .unwrap();
@@ -130,7 +130,7 @@ fn a_committed_store_sends_nothing_anywhere() {
 
 #[test]
 fn a_committed_repository_of_states_runs_nothing() {
-    let desk = Desk::without_store();
+    let desk = TestEnv::without_store();
     let ran = desk.sealed.root().join("ran");
     desk.sealed.write("a.txt", "a\n").unwrap();
     let config = format!(
@@ -160,7 +160,7 @@ fn a_committed_repository_of_states_runs_nothing() {
 #[test]
 fn committed_links_are_not_followed() {
     for name in ["callstack.log", "logs", ".gitignore", "callstack.db", "id", "callstack.db-wal"] {
-        let desk = Desk::with_frames();
+        let desk = TestEnv::with_frames();
         let outside = desk.sealed.root().join("outside");
         let link = desk.project().join(".callstack").join(name);
         drop(fs::remove_file(&link).or_else(|_| fs::remove_dir_all(&link)));
@@ -170,7 +170,7 @@ fn committed_links_are_not_followed() {
         assert_ne!(trusted(&desk, &clone).code, 0);
         assert!(fs::symlink_metadata(&outside).is_err(), "{name}");
     }
-    let desk = Desk::without_store();
+    let desk = TestEnv::without_store();
     let outside = desk.sealed.root().join("outside");
     fs::create_dir(&outside).unwrap();
     symlink("../outside", desk.project().join(".callstack")).unwrap();
@@ -181,7 +181,7 @@ fn committed_links_are_not_followed() {
 
 #[test]
 fn a_branch_that_brings_a_store_is_noticed_by_the_next_command() {
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     let project = desk.project();
     // Somebody's branch has a store; on the user's own one it is ignored.
     let line = format!(
@@ -199,7 +199,7 @@ fn a_branch_that_brings_a_store_is_noticed_by_the_next_command() {
 
 #[test]
 fn a_copied_project_is_asked_about_once() {
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     let copy = desk.sealed.root().join("copy");
     shell(&desk, &desk.project(), "cp -a . ../copy");
     is_refused(&desk, &copy);
@@ -217,7 +217,7 @@ fn a_copied_project_is_asked_about_once() {
 
 #[test]
 fn a_moved_project_is_asked_about_once_and_keeps_its_states() {
-    let desk = Desk::without_store();
+    let desk = TestEnv::without_store();
     desk.sealed.write("a.txt", "before\n").unwrap();
     desk.sealed.git_init().unwrap();
     desk.ok(&["push", "--here", "Change it", "-c", "changed"]);
@@ -237,7 +237,7 @@ fn a_moved_project_is_asked_about_once_and_keeps_its_states() {
 
 #[test]
 fn a_copy_keeps_the_states_of_its_files() {
-    let desk = Desk::without_store();
+    let desk = TestEnv::without_store();
     desk.sealed.write("a.txt", "before\n").unwrap();
     desk.sealed.git_init().unwrap();
     desk.ok(&["push", "--here", "Change it", "-c", "changed"]);
@@ -255,7 +255,7 @@ fn a_copy_keeps_the_states_of_its_files() {
 
 #[test]
 fn a_worktree_has_a_store_of_its_own() {
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     desk.sealed.git_init().unwrap();
     shell(&desk, &desk.project(), "git worktree add -q ../beside -b beside");
     let beside = desk.sealed.root().join("beside");
@@ -266,7 +266,7 @@ fn a_worktree_has_a_store_of_its_own() {
 
 #[test]
 fn a_store_of_an_older_callstack_is_taken_over_with_its_states() {
-    let desk = Desk::without_store();
+    let desk = TestEnv::without_store();
     desk.sealed.write("a.txt", "before\n").unwrap();
     desk.sealed.git_init().unwrap();
     desk.ok(&["push", "--here", "Change it", "-c", "changed"]);
@@ -323,7 +323,7 @@ fn a_store_of_an_older_callstack_is_taken_over_with_its_states() {
 
 #[test]
 fn trust_is_listed_and_taken_back() {
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     says!(desk, ["trust", "--list"], @r"
     exit 0
     $ROOT/project
@@ -361,7 +361,7 @@ fn trust_is_listed_and_taken_back() {
 
 #[test]
 fn containers_name_their_projects() {
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     let (project, state) = (desk.project(), desk.sealed.home().join(".local/state/callstack"));
     fs::remove_dir_all(&state).unwrap();
     is_refused(&desk, &project);
@@ -381,7 +381,7 @@ fn containers_name_their_projects() {
 
 #[test]
 fn a_store_above_the_root_of_the_work_tree_is_not_used() {
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     let below = desk.project().join("vendor/library");
     fs::create_dir_all(below.join("src")).unwrap();
     shell(&desk, &below, "git init -q .");
@@ -393,7 +393,7 @@ fn a_store_above_the_root_of_the_work_tree_is_not_used() {
 
 #[test]
 fn a_store_of_another_user_or_of_everybody_is_refused() {
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     let folder = desk.project().join(".callstack");
     let set = |mode| fs::set_permissions(&folder, fs::Permissions::from_mode(mode)).unwrap();
     set(0o777);
@@ -414,10 +414,10 @@ fn a_store_of_another_user_or_of_everybody_is_refused() {
 
 #[test]
 fn an_empty_folder_is_taken_for_a_new_store() {
-    let desk = Desk::without_store();
+    let desk = TestEnv::without_store();
     fs::create_dir(desk.project().join(".callstack")).unwrap();
     is_used(&desk, &desk.project());
-    let desk = Desk::without_store();
+    let desk = TestEnv::without_store();
     desk.sealed.write(".callstack/.gitignore", "*\n").unwrap();
     let clone = cloned(&desk);
     is_used(&desk, &clone);
@@ -425,7 +425,7 @@ fn an_empty_folder_is_taken_for_a_new_store() {
 
 #[test]
 fn what_is_no_file_is_refused_without_waiting() {
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     for name in ["callstack.log.1", "callstack.db-shm", "other"] {
         let path = desk.project().join(".callstack").join(name);
         drop(fs::remove_file(&path));
@@ -439,7 +439,7 @@ fn what_is_no_file_is_refused_without_waiting() {
 }
 
 /// A folder of the search path whose `git` is this script.
-fn with_git(desk: &Desk, script: &str) {
+fn with_git(desk: &TestEnv, script: &str) {
     let bin = desk.sealed.root().join("bin");
     fs::create_dir_all(&bin).unwrap();
     drop(fs::remove_file(bin.join("git")));
@@ -454,7 +454,7 @@ fn where_git_fails_a_store_is_used_without_states_of_files() {
         ("kill -9 $$", "git refused: "),
         ("echo 'neither this nor that'", ""),
     ] {
-        let desk = Desk::without_store();
+        let desk = TestEnv::without_store();
         desk.sealed.git_init().unwrap();
         with_git(&desk, script);
         is_used(&desk, &desk.project());
@@ -473,7 +473,7 @@ fn where_git_fails_a_store_is_used_without_states_of_files() {
 
 #[test]
 fn where_there_is_no_git_a_store_is_used_unless_it_is_tracked() {
-    let desk = Desk::without_store();
+    let desk = TestEnv::without_store();
     desk.sealed.git_init().unwrap();
     let run = |args: &[&str]| {
         let mut command = desk.command(&desk.project(), args);
@@ -497,7 +497,7 @@ fn where_there_is_no_git_a_store_is_used_unless_it_is_tracked() {
 
 #[test]
 fn that_files_are_not_recorded_is_told_once() {
-    let desk = Desk::without_store();
+    let desk = TestEnv::without_store();
     desk.sealed.git_init().unwrap();
     with_git(&desk, "echo 'fatal: broken' >&2; exit 1");
     let push = |id: u64| {

@@ -5,7 +5,7 @@ use std::process::Command;
 use callstack_testkit::Terminal;
 use vt100::{Cell, Color, MouseProtocolMode, Screen};
 
-use super::desk::{BINARY, Desk};
+use super::test_env::{BINARY, TestEnv};
 
 fn is_given_back(screen: &Screen) -> bool {
     let has_mouse = screen.mouse_protocol_mode() != MouseProtocolMode::None;
@@ -14,7 +14,7 @@ fn is_given_back(screen: &Screen) -> bool {
 
 #[test]
 fn the_view_shows_the_session_that_is_named() {
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     let command = desk.command(&desk.project(), &["ui", "--session", "cli"]);
     let mut terminal = Terminal::start(&command, (80, 24)).unwrap();
     terminal.wait_for("Write the parser").unwrap();
@@ -31,7 +31,7 @@ fn the_view_shows_the_session_that_is_named() {
 
 #[test]
 fn without_a_terminal_it_says_what_to_do() {
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     let said = desk.run(&["ui"]);
     assert_eq!(said.code, 2);
     assert!(said.stderr.contains("needs a terminal"), "{}", said.stderr);
@@ -40,7 +40,7 @@ fn without_a_terminal_it_says_what_to_do() {
 
 #[test]
 fn no_colour_is_used_where_none_is_wanted() {
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     let is_coloured = |command: &Command| {
         let terminal = Terminal::start(command, (80, 24)).unwrap();
         terminal.wait_for("Done when").unwrap();
@@ -59,7 +59,7 @@ fn no_colour_is_used_where_none_is_wanted() {
 
 #[test]
 fn a_watched_tree_follows_and_leaves_the_screen_as_it_was() {
-    let desk = Desk::with_frames();
+    let desk = TestEnv::with_frames();
     let mut command = desk.sealed.command("sh");
     command.arg("-i").env("PS1", "ready> ");
     let mut terminal = Terminal::start(&command, (100, 40)).unwrap();

@@ -4,8 +4,8 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use super::desk::{Desk, says};
 use super::terminal::on_a_terminal_with;
+use super::test_env::{TestEnv, says};
 
 const CLAUDE: &str = ".claude/projects/-project/5e55-0001.jsonl";
 
@@ -14,7 +14,7 @@ fn recordings() -> PathBuf {
 }
 
 /// Puts a recording below the home folder, as one of a session that worked in `folder`.
-fn put(desk: &Desk, from: &str, to: &str, folder: &Path) {
+fn put(desk: &TestEnv, from: &str, to: &str, folder: &Path) {
     let text = fs::read_to_string(recordings().join(from)).unwrap();
     let moved = text.replace("/home/ada/shop", folder.to_str().unwrap());
     assert_ne!(text, moved, "{from} names its folder");
@@ -26,8 +26,8 @@ fn put(desk: &Desk, from: &str, to: &str, folder: &Path) {
 }
 
 /// Sessions of three agents: one in this project, one in a folder of it, one in another project.
-fn with_a_past() -> Desk {
-    let desk = Desk::without_store();
+fn with_a_past() -> TestEnv {
+    let desk = TestEnv::without_store();
     let project = desk.project();
     let below = project.join("crates/one");
     put(&desk, "claude-code/5e55-0001.jsonl", CLAUDE, &project);
@@ -112,7 +112,7 @@ fn a_whole_home_is_taken_only_where_somebody_agreed() {
 
 #[test]
 fn where_nothing_is_found_it_says_what_there_is() {
-    let desk = Desk::without_store();
+    let desk = TestEnv::without_store();
     says!(desk, ["import", "--here"], @"
     exit 3
     --- stderr
@@ -146,7 +146,7 @@ fn where_nothing_is_found_it_says_what_there_is() {
 /// An agent keeps its sessions where its own variable says.
 #[test]
 fn agents_that_were_told_another_place_are_found_there() {
-    let desk = Desk::without_store();
+    let desk = TestEnv::without_store();
     put(&desk, "codex.jsonl", "elsewhere/sessions/2026/rollout-1.jsonl", &desk.project());
     let mut command = desk.command(&desk.project(), &["import", "--dry-run"]);
     command.env("CODEX_HOME", desk.sealed.home().join("elsewhere"));
@@ -158,7 +158,7 @@ fn agents_that_were_told_another_place_are_found_there() {
 #[test]
 fn opencode_is_asked_for_its_own() {
     use std::os::unix::fs::PermissionsExt as _;
-    let desk = Desk::without_store();
+    let desk = TestEnv::without_store();
     let script = desk.sealed.root().join("fake-opencode");
     let export = recordings().join("opencode.json");
     let text = format!(

@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::desk::Desk;
 use super::killed::host::{Host, Trouble};
 use super::killed::{assert_same, same, stored};
+use super::test_env::TestEnv;
 
 const S: &str = "ses_a";
 
 /// Runs a line of shell in the project.
-fn shell(desk: &Desk, line: &str) {
+fn shell(desk: &TestEnv, line: &str) {
     let mut command = desk.sealed.command_in(&desk.project(), "sh");
     command.args(["-ec", line]);
     let said = desk.sealed.run("sh", command, Duration::from_secs(30)).unwrap();
@@ -31,7 +31,7 @@ fn pop(host: &mut Host, results: &str) {
 }
 
 /// Works on three frames; something happens to the store before the step of that number.
-fn work(host: &mut Host, before: usize, happen: impl Fn(&Desk)) {
+fn work(host: &mut Host, before: usize, happen: impl Fn(&TestEnv)) {
     let steps: [&dyn Fn(&mut Host); 10] = [
         &|host| host.user(S, "Write the parser of the configuration"),
         &|host| push(host, "grammar"),
@@ -53,7 +53,7 @@ fn work(host: &mut Host, before: usize, happen: impl Fn(&Desk)) {
     host.user(S, "Thanks");
 }
 
-fn id(desk: &Desk) -> String {
+fn id(desk: &TestEnv) -> String {
     fs::read_to_string(desk.project().join(".callstack/id")).unwrap()
 }
 
@@ -194,8 +194,8 @@ fn wait_for(path: &Path) {
 }
 
 /// Another project with a frame and a message of its own; its database as a single file.
-fn other() -> (Desk, std::path::PathBuf) {
-    let other = Desk::new();
+fn other() -> (TestEnv, std::path::PathBuf) {
+    let other = TestEnv::new();
     other.ok(&["push", "Elsewhere", "-c", "It is elsewhere"]);
     let database = other.database();
     (other, database)

@@ -1,7 +1,7 @@
 //! The host process dies, hangs, or is not there: the agent's work goes on, and nothing is lost.
 
 mod away;
-mod errands;
+mod delegations;
 mod killed;
 mod missing;
 mod store;

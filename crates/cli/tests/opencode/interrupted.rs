@@ -50,11 +50,11 @@ fn an_aborted_step_and_a_refused_call_leave_the_frame_as_it_is() {
 fn a_subagents_frame_ends_with_it() {
     let Some(talk) = Talk::new(&[]) else { return };
     let sealed = &talk.project.sealed;
-    let errand =
+    let delegation =
         json!({"description": "look", "prompt": "Look into it", "subagent_type": "general"});
     let session = talk.session([
         push("Ask around", "it is known").reasoning("A subtask."),
-        Step::call("task", errand).reasoning("Let another one look."),
+        Step::call("task", delegation).reasoning("Let another one look."),
         pop("It says 6.").reasoning("Done."),
         Step::text("It says 6.").reasoning("Tell."),
     ]);

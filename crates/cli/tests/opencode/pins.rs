@@ -3,7 +3,7 @@
 use callstack_scripted_model::{Checks, Conversation, Step};
 use serde_json::json;
 
-use super::errands::{children, requests_for, works_on};
+use super::delegations::{children, requests_for, works_on};
 use super::steps::{delegate, plan, pop, push, stack};
 use super::talk::Talk;
 

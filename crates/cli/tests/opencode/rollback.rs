@@ -8,7 +8,7 @@ use callstack_testkit::{Run, assert_clean};
 use serde_json::Value;
 
 use super::auto::{AUTO, todos};
-use super::errands::{children, works_on};
+use super::delegations::{children, works_on};
 use super::project::Project;
 use super::steps::{bash, delegate, plan, pop, push, write};
 use super::talk::Talk;

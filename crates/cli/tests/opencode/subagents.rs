@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use callstack_engine::{Standing, SubagentFilter};
+use callstack_engine::{ChildStatus, SubagentFilter};
 use callstack_scripted_model::{Conversation, Step, When};
 use serde_json::{Value, json};
 
@@ -11,12 +11,12 @@ use super::steps::{pop, push, stack, work};
 use super::talk::{Session, Talk};
 use super::tree::{engine, frame, tree, wait_for, wait_for_tree};
 
-fn errand(title: &str, prompt: &str) -> Value {
+fn delegation(title: &str, prompt: &str) -> Value {
     json!({"description": title, "prompt": prompt, "subagent_type": "general"})
 }
 
 fn task(title: &str, prompt: &str) -> Step {
-    Step::call("task", errand(title, prompt))
+    Step::call("task", delegation(title, prompt))
 }
 
 fn subagent(talk: &Talk, prompt: &str, steps: impl IntoIterator<Item = Step>) {
@@ -57,7 +57,7 @@ fn tasks_of_one_step_end_each_with_what_it_returned() {
     subagent(&talk, "Read gamma", [Step::fail(400, "no way")]);
     let session = talk.session([
         push("Ask around", "it is known"),
-        task("Alpha task", "Read alpha").and_call("task", errand("Beta task", "Read beta")),
+        task("Alpha task", "Read alpha").and_call("task", delegation("Beta task", "Read beta")),
         task("Gamma task", "Read gamma"),
         stack("stack_subagent_list", &json!({"filter": "completed"})),
         stack("stack_stats", &json!({})),
@@ -164,7 +164,7 @@ fn the_deadline_outlives_the_process_that_set_it() {
     }
     // OpenCode ends, and its host process with it; what comes next is another OpenCode.
     drop(talk.server);
-    assert_eq!(standing(&talk.project.sealed), [Standing::Idle]);
+    assert_eq!(standing(&talk.project.sealed), [ChildStatus::Idle]);
     talk.server = talk.project.opencode.serve_with(&talk.project.sealed, &env).unwrap();
     talk.server.sessions().unwrap();
     let ended =
@@ -174,9 +174,9 @@ fn the_deadline_outlives_the_process_that_set_it() {
     assert!(told.starts_with("Alpha says 1.") && told.contains("fell silent"), "{told}");
 }
 
-fn standing(sealed: &callstack_testkit::Sealed) -> Vec<Standing> {
+fn standing(sealed: &callstack_testkit::Sealed) -> Vec<ChildStatus> {
     let sessions = engine(sealed).subagents(&SubagentFilter::default()).unwrap();
-    sessions.iter().map(Standing::of).collect()
+    sessions.iter().map(ChildStatus::of).collect()
 }
 
 #[test]
@@ -223,7 +223,7 @@ fn a_session_of_another_name_has_to_prove_itself() {
     subagent(&talk, "Read beta", [work("beta"), work("gamma"), Step::text("Beta says 2.")]);
     let small = child(&talk, &session.id, "A question");
     talk.server.prompt(&small, "What is alpha?").unwrap();
-    wait_for(&[Standing::Idle][..], || standing(sealed));
+    wait_for(&[ChildStatus::Idle][..], || standing(sealed));
     let large = child(&talk, &session.id, "More than that");
     talk.server.prompt(&large, "Read beta").unwrap();
     let ended = "Ask please in_progress\n  Ask around in_progress *\n    Read beta completed\n";
@@ -259,9 +259,9 @@ fn a_task_that_is_taken_up_again_gets_another_frame() {
         Step::from_request(|request| {
             let text = request.last_tool_text().unwrap();
             let id = text.split('"').find(|it| it.starts_with("ses_")).unwrap();
-            let mut errand = errand("Alpha again", "Are you sure?");
-            errand["task_id"] = id.into();
-            Step::call("task", errand)
+            let mut delegation = delegation("Alpha again", "Are you sure?");
+            delegation["task_id"] = id.into();
+            Step::call("task", delegation)
         }),
         pop("It says 1."),
         Step::text("Done."),

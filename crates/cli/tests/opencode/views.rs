@@ -3,7 +3,7 @@
 use callstack_core::transcript::Anchor;
 use callstack_engine::operation::{Caller, PAGE};
 use callstack_engine::{Engine, Settings, SystemWorld, operations};
-use callstack_hosts::import::{decode_stored, happenings};
+use callstack_hosts::import::{activities, decode_stored};
 use callstack_scripted_model::{Checks, RecordedRequest, Script, Step, content_text};
 use callstack_testkit::{Run, assert_clean};
 use serde_json::{Value, json};
@@ -175,7 +175,7 @@ impl Viewer {
         let folder = project.sealed.project();
         let engine =
             Engine::open_unchecked(&folder, Settings::default(), Box::new(SystemWorld)).unwrap();
-        engine.read_messages_with(happenings);
+        engine.read_messages_with(activities);
         engine.decode_messages_with(decode_stored);
         let (session, _) = engine.latest_session().unwrap().unwrap();
         Self { engine, session }

@@ -11,14 +11,14 @@ use serde::{Deserialize, Serialize};
     Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
-pub enum Kind {
+pub enum SuggestionKind {
     /// To open a child frame.
     Push,
     /// To end the frame.
     Pop,
 }
 
-impl Kind {
+impl SuggestionKind {
     /// `push` or `pop`.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -28,7 +28,7 @@ impl Kind {
     }
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for SuggestionKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
@@ -82,12 +82,12 @@ impl Heuristic {
     }
 
     /// Returns the kind of suggestion that it can lead to.
-    pub fn kind(self) -> Kind {
+    pub fn kind(self) -> SuggestionKind {
         match self {
             Self::FailureBoundary | Self::ContextSwitch | Self::Complexity | Self::Duration => {
-                Kind::Push
+                SuggestionKind::Push
             }
-            Self::GoalCompletion | Self::Stagnation | Self::ContextOverflow => Kind::Pop,
+            Self::GoalCompletion | Self::Stagnation | Self::ContextOverflow => SuggestionKind::Pop,
         }
     }
 }

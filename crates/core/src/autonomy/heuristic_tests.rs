@@ -26,7 +26,7 @@ fn nothing_is_seen_in_a_new_frame() {
         let reading = read(heuristic, &Signals::default());
         assert_eq!((reading.confidence, reading.reasons.len()), (0, 0), "{heuristic}");
     }
-    for kind in [Kind::Push, Kind::Pop] {
+    for kind in [SuggestionKind::Push, SuggestionKind::Pop] {
         let judgement = judge(kind, &Heuristic::ALL, &Signals::default());
         assert_eq!((judgement.confidence, judgement.surest()), (0, None));
     }
@@ -82,11 +82,11 @@ fn the_surest_speaks_and_the_others_add_a_tenth() {
         tokens: 10_000,
         ..Signals::default()
     };
-    let judgement = judge(Kind::Push, &Heuristic::ALL, &signals);
+    let judgement = judge(SuggestionKind::Push, &Heuristic::ALL, &signals);
     let told: Vec<_> = judgement.readings.iter().map(|it| (it.heuristic, it.confidence)).collect();
     assert_eq!(told, [(FailureBoundary, 75), (Complexity, 60), (Duration, 8), (ContextSwitch, 0)]);
     assert_eq!(judgement.confidence, 81);
-    let only = judge(Kind::Push, &[Duration, Stagnation], &signals);
+    let only = judge(SuggestionKind::Push, &[Duration, Stagnation], &signals);
     assert_eq!((only.confidence, only.readings.len()), (8, 1), "what is not enabled is not asked");
 }
 
@@ -173,14 +173,14 @@ fn what_an_agent_says_is_told_as_its_own_words() {
         ..Hints::default()
     });
     for heuristic in [GoalCompletion, Stagnation, ContextOverflow] {
-        let judged = judge(Kind::Pop, &[heuristic], &said);
+        let judged = judge(SuggestionKind::Pop, &[heuristic], &said);
         let reasons = &judged.readings[0].reasons;
         assert!(!reasons.is_empty(), "{heuristic}");
         for reason in reasons {
             assert!(reason.ends_with(", as you say"), "{heuristic}: {reason}");
         }
     }
-    let full = judge(Kind::Pop, &[ContextOverflow], &said);
+    let full = judge(SuggestionKind::Pop, &[ContextOverflow], &said);
     assert_eq!(full.confidence, 95, "a frame without a step counts too where the agent says it");
     assert_eq!(full.readings[0].reason(), "the context is 95 % full, as you say");
 }
@@ -189,7 +189,7 @@ fn what_an_agent_says_is_told_as_its_own_words() {
 fn what_was_seen_is_not_put_into_an_agents_mouth() {
     let seen = Signals { idle_steps: 8, errors: 3, ..Signals::default() };
     let hints = Hints { errors: 1, idle_turns: 2, ..Hints::default() };
-    let judged = judge(Kind::Pop, &[Stagnation], &seen.with(&hints));
+    let judged = judge(SuggestionKind::Pop, &[Stagnation], &seen.with(&hints));
     assert!(!judged.readings[0].reason().contains("as you say"), "{judged:?}");
 }
 

@@ -3,13 +3,13 @@
 use serde::Serialize;
 
 use super::reading::Reading;
-use super::{Heuristic, Kind, Signals, pop, push};
+use super::{Heuristic, Signals, SuggestionKind, pop, push};
 
 /// The readings of the enabled heuristics of a kind, combined.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Judgement {
     /// The kind of suggestion.
-    pub kind: Kind,
+    pub kind: SuggestionKind,
     /// How sure they are together, 0 to 100: as the surest of them, and a tenth of each of the others.
     pub confidence: u8,
     /// The reading of each, the surest first.
@@ -37,7 +37,7 @@ pub fn read(heuristic: Heuristic, signals: &Signals) -> Reading {
 }
 
 /// Asks the enabled heuristics of a kind.
-pub fn judge(kind: Kind, enabled: &[Heuristic], signals: &Signals) -> Judgement {
+pub fn judge(kind: SuggestionKind, enabled: &[Heuristic], signals: &Signals) -> Judgement {
     let asked = enabled.iter().filter(|heuristic| heuristic.kind() == kind);
     let mut readings: Vec<_> = asked.map(|heuristic| read(*heuristic, signals)).collect();
     readings.sort_by_key(|reading| std::cmp::Reverse(reading.confidence));

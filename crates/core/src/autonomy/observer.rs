@@ -25,7 +25,7 @@ pub struct Observer {
     derived: bool,
     words: HashSet<u64>,
     covered: HashSet<u64>,
-    failures: Vec<Failure>,
+    failures: Vec<RepeatedFailure>,
     /// Commands by whether they went well when they were last run.
     commands: HashMap<u64, bool>,
     read: HashSet<u64>,
@@ -37,7 +37,7 @@ pub struct Observer {
 }
 
 #[derive(Clone, Debug)]
-struct Failure {
+struct RepeatedFailure {
     what: u64,
     /// The success that settles it: the command itself, or the tool, whatever its arguments.
     until: u64,
@@ -185,7 +185,7 @@ impl Observer {
         if self.failures.len() == FAILURES {
             self.failures.remove(0);
         }
-        self.failures.push(Failure { what, until, label: label.into(), count: 1, step });
+        self.failures.push(RepeatedFailure { what, until, label: label.into(), count: 1, step });
     }
 
     fn went_well(&mut self, what: u64) {

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Heuristic, Kind};
+use super::{Heuristic, SuggestionKind};
 use crate::dialect::Dialect;
 use crate::frame::{Frame, FrameNum};
 use crate::returned::{MARK, label, one_line};
@@ -87,7 +87,7 @@ impl FromStr for SuggestionEnd {
 
 impl Suggestion {
     /// Whether it is about a push or a pop.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> SuggestionKind {
         self.heuristic.kind()
     }
 

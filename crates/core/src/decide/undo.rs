@@ -79,13 +79,13 @@ pub(super) fn reconcile<N: Neighbourhood>(
 
 /// The status of a frame according to its spans.
 #[derive(Clone, Debug, PartialEq)]
-enum Standing {
+enum SpanStatus {
     Planned,
     InProgress { session: String },
     Ended { session: String, outcome: Outcome },
 }
 
-impl Standing {
+impl SpanStatus {
     fn status(&self) -> Status {
         match self {
             Self::Planned => Status::Planned,
@@ -159,12 +159,12 @@ impl<N: Neighbourhood> Overlay<'_, N> {
         }
         self.concerned.extend(frame.session.clone());
         match &standing {
-            Standing::Planned => {
+            SpanStatus::Planned => {
                 let status = Status::Planned;
                 self.events.push(Event::FrameReopened { frame: num, status });
             }
-            Standing::InProgress { session } => self.begin(&frame, session),
-            Standing::Ended { session, outcome } => {
+            SpanStatus::InProgress { session } => self.begin(&frame, session),
+            SpanStatus::Ended { session, outcome } => {
                 // The session that an undone activation brought in gives the frame back.
                 if frame.session.as_ref() != Some(session) {
                     self.begin(&frame, session);
@@ -178,8 +178,8 @@ impl<N: Neighbourhood> Overlay<'_, N> {
         }
         frame.status = standing.status();
         frame.session = match standing {
-            Standing::Planned => None,
-            Standing::InProgress { session } | Standing::Ended { session, .. } => Some(session),
+            SpanStatus::Planned => None,
+            SpanStatus::InProgress { session } | SpanStatus::Ended { session, .. } => Some(session),
         };
         self.concerned.extend(frame.session.clone());
         self.frames.insert(num, frame);
@@ -200,9 +200,9 @@ impl<N: Neighbourhood> Overlay<'_, N> {
     /// How a frame stands by its spans. A close that was undone may only have tidied up: the frame had
     /// been invalidated while an inner one went on, and its span closed with the inner one's pop or with
     /// its own reopening. It stays invalidated then.
-    fn standing(&self, spans: &[Span]) -> Standing {
+    fn standing(&self, spans: &[Span]) -> SpanStatus {
         let Some(last) = spans.iter().rfind(|span| !span.detached && span.close_undone) else {
-            return Standing::of(spans);
+            return SpanStatus::of(spans);
         };
         let tidied = |other: &Span| {
             other.num > last.num
@@ -213,9 +213,9 @@ impl<N: Neighbourhood> Overlay<'_, N> {
             Some(outcome)
                 if outcome.status == Status::Invalidated && self.spans.values().any(tidied) =>
             {
-                Standing::Ended { session: last.session.clone(), outcome: outcome.clone() }
+                SpanStatus::Ended { session: last.session.clone(), outcome: outcome.clone() }
             }
-            _ => Standing::of(spans),
+            _ => SpanStatus::of(spans),
         }
     }
 

@@ -24,7 +24,7 @@ impl Event {
             Self::FrameCreated { frame } => frame.session.as_deref(),
             Self::SpanOpened { span } => Some(&span.session),
             Self::SuggestionMade { suggestion } => Some(&suggestion.session),
-            Self::ErrandBegun { errand } => Some(&errand.session),
+            Self::DelegationBegun { delegation } => Some(&delegation.session),
             Self::CompactionAsked { compaction } => Some(&compaction.session),
             Self::CompactionSettled { compaction } => Some(&compaction.session),
             Self::FrameRenamed { .. }
@@ -47,7 +47,7 @@ impl Event {
             | Self::EvidenceTaken { .. }
             | Self::Purged { .. }
             | Self::SuggestionEnded { .. }
-            | Self::ErrandDelivered { .. }
+            | Self::DelegationDelivered { .. }
             | Self::SettingSet { .. }
             | Self::CheckpointSet { .. }
             | Self::FilesRecorded { .. }
@@ -84,7 +84,7 @@ impl Event {
             Self::ActiveSet { frame, .. } => *frame,
             Self::SpanOpened { span } => Some(span.frame),
             Self::SuggestionMade { suggestion } => Some(suggestion.frame),
-            Self::ErrandBegun { errand } => Some(errand.frame),
+            Self::DelegationBegun { delegation } => Some(delegation.frame),
             Self::CompactionAsked { compaction } => Some(compaction.frame),
             Self::CompactionSettled { compaction } => compaction.frame,
             Self::CallAnswered { answer, .. } => answer.closed,
@@ -102,7 +102,7 @@ impl Event {
             | Self::MessagesRecorded { .. }
             | Self::Purged { .. }
             | Self::SuggestionEnded { .. }
-            | Self::ErrandDelivered { .. }
+            | Self::DelegationDelivered { .. }
             | Self::SettingSet { .. }
             | Self::CompactionDropped { .. }
             | Self::CompactionTold { .. }

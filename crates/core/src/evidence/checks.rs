@@ -49,7 +49,7 @@ pub(super) fn checks(command: &str, call: &Call, project: &str) -> Vec<CheckRun>
     let masked = mask(command);
     let segments = segments(&masked);
     let exits = exits(&masked, &segments, known_exit(call));
-    let known: Vec<(usize, Kind)> = segments
+    let known: Vec<(usize, CheckKind)> = segments
         .iter()
         .enumerate()
         .filter_map(|(at, segment)| Some((at, kind(segment.text)?)))
@@ -59,10 +59,10 @@ pub(super) fn checks(command: &str, call: &Call, project: &str) -> Vec<CheckRun>
     }
     let output = mask(&call.output);
     let is_cut = is_cut(&output);
-    let tested = known.iter().filter(|(_, kind)| *kind == Kind::Tests).count();
+    let tested = known.iter().filter(|(_, kind)| *kind == CheckKind::Tests).count();
     let found = summaries(&output);
     let repeated = known.iter().find(|(at, kind)| {
-        *kind == Kind::Tests && segments.get(*at).is_some_and(|segment| segment.repeats)
+        *kind == CheckKind::Tests && segments.get(*at).is_some_and(|segment| segment.repeats)
     });
     if let (Some((at, _)), true) = (repeated, found.len() > 1) {
         let line = shown(segments.get(*at).map_or("", |it| it.text), project);
@@ -80,14 +80,14 @@ pub(super) fn checks(command: &str, call: &Call, project: &str) -> Vec<CheckRun>
         _ => found,
     }
     .into_iter();
-    let linted = known.iter().filter(|(_, kind)| *kind == Kind::Other).count();
+    let linted = known.iter().filter(|(_, kind)| *kind == CheckKind::Other).count();
     let mut verdicts = verdicts(&output);
     verdicts.truncate(if verdicts.len() == linted { linted } else { 0 });
     let mut verdicts = verdicts.into_iter();
-    let run = |(at, kind): (usize, Kind)| {
+    let run = |(at, kind): (usize, CheckKind)| {
         let exit = exits.get(at).copied().flatten();
-        let summary = if kind == Kind::Tests || is_script { found.next() } else { None };
-        let verdict = if kind == Kind::Other { verdicts.next() } else { None };
+        let summary = if kind == CheckKind::Tests || is_script { found.next() } else { None };
+        let verdict = if kind == CheckKind::Other { verdicts.next() } else { None };
         let by_exit = exit.map(|exit| exit == 0);
         let (passed, said) = match (summary, verdict) {
             (Some(summary), _) => {
@@ -124,12 +124,12 @@ pub(super) fn parts(command: &str, call: &Call, project: &str) -> Vec<(String, O
 /// Joins the output of several runners that can't be separated.
 fn together(
     segments: &[Segment<'_>],
-    known: &[(usize, Kind)],
+    known: &[(usize, CheckKind)],
     found: &[Summary],
     is_cut: bool,
     project: &str,
 ) -> CheckRun {
-    let tests = known.iter().filter(|(_, kind)| *kind == Kind::Tests);
+    let tests = known.iter().filter(|(_, kind)| *kind == CheckKind::Tests);
     let lines = tests.filter_map(|(at, _)| segments.get(*at)).map(|it| shown(it.text, project));
     let line = lines.collect::<Vec<_>>().join("; ");
     let sum = Summary::sum(found);
@@ -161,7 +161,7 @@ fn is_cut(output: &str) -> bool {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum CheckKind {
     /// It runs tests.
     Tests,
     /// It reads or builds.
@@ -188,7 +188,7 @@ const WRAPPERS: [&str; 15] = [
 ];
 
 /// Returns the kind of check that a command is, by its program and its first words.
-pub(super) fn kind(segment: &str) -> Option<Kind> {
+pub(super) fn kind(segment: &str) -> Option<CheckKind> {
     let mut words =
         segment.split_whitespace().map(|word| word.trim_matches(['"', '\''])).peekable();
     loop {
@@ -218,13 +218,13 @@ pub(super) fn kind(segment: &str) -> Option<Kind> {
     if has("--version") || has("--help") {
         return None;
     }
-    let tests = Some(Kind::Tests);
-    let other = Some(Kind::Other);
+    let tests = Some(CheckKind::Tests);
+    let other = Some(CheckKind::Other);
     match name {
         "pytest" | "py.test" | "tox" | "nox" | "nose2" | "nosetests" | "jest" | "vitest"
         | "mocha" | "ava" | "tap" | "rspec" | "phpunit" | "pest" | "ctest" | "bats" | "karma"
         | "gotestsum" | "busted" => tests,
-        "playwright" | "cypress" => matches!(first, "test" | "run").then_some(Kind::Tests),
+        "playwright" | "cypress" => matches!(first, "test" | "run").then_some(CheckKind::Tests),
         "uv" | "poetry" | "pipenv" | "pdm" | "hatch" | "rye" | "bundle" | "mise" | "direnv"
         | "devbox" => {
             let rest: Vec<&str> =
@@ -261,16 +261,16 @@ pub(super) fn kind(segment: &str) -> Option<Kind> {
         | "vue-tsc" | "svelte-check" | "pre-commit" | "cppcheck" | "yamllint" | "actionlint"
         | "typos" | "codespell" | "gcc" | "g++" | "clang" | "clang++" | "rustc" | "javac" => other,
         "ruff" => matches!(first, "check")
-            .then_some(Kind::Other)
-            .or((first == "format" && has("--check")).then_some(Kind::Other)),
+            .then_some(CheckKind::Other)
+            .or((first == "format" && has("--check")).then_some(CheckKind::Other)),
         "black" | "isort" | "prettier" | "rustfmt" | "dprint" | "shfmt" => (has("--check")
             || has("-c")
             || has("-d")
             || first == "check"
             || has("--list-different"))
-        .then_some(Kind::Other),
-        "gofmt" => has("-l").then_some(Kind::Other),
-        "cmake" => has("--build").then_some(Kind::Other),
+        .then_some(CheckKind::Other),
+        "gofmt" => has("-l").then_some(CheckKind::Other),
+        "cmake" => has("--build").then_some(CheckKind::Other),
         "docker" | "podman" if first == "build" => other,
         "docker" | "podman" | "docker-compose" => in_container(&rest),
         "bash" | "sh" | "zsh" => {
@@ -290,8 +290,8 @@ pub(super) fn kind(segment: &str) -> Option<Kind> {
     }
 }
 
-fn python(name: &str, first: &str, second: &str, has: &dyn Fn(&str) -> bool) -> Option<Kind> {
-    let (tests, other) = (Some(Kind::Tests), Some(Kind::Other));
+fn python(name: &str, first: &str, second: &str, has: &dyn Fn(&str) -> bool) -> Option<CheckKind> {
+    let (tests, other) = (Some(CheckKind::Tests), Some(CheckKind::Other));
     match name {
         "python" | "python3" | "python2" | "pypy" | "pypy3" => match (has("-m"), first) {
             (true, "pytest" | "unittest" | "doctest" | "nose2" | "tox" | "nox") => tests,
@@ -308,8 +308,8 @@ fn python(name: &str, first: &str, second: &str, has: &dyn Fn(&str) -> bool) -> 
     }
 }
 
-fn script_runner(name: &str, first: &str, second: &str, rest: &[&str]) -> Option<Kind> {
-    let (tests, other) = (Some(Kind::Tests), Some(Kind::Other));
+fn script_runner(name: &str, first: &str, second: &str, rest: &[&str]) -> Option<CheckKind> {
+    let (tests, other) = (Some(CheckKind::Tests), Some(CheckKind::Other));
     let has = |flag: &str| rest.contains(&flag);
     match name {
         "npm" | "pnpm" | "yarn" | "bun" => match (first, second) {
@@ -338,7 +338,7 @@ fn script_runner(name: &str, first: &str, second: &str, rest: &[&str]) -> Option
 }
 
 /// The check that a command runs in a container.
-fn in_container(rest: &[&str]) -> Option<Kind> {
+fn in_container(rest: &[&str]) -> Option<CheckKind> {
     const WITH_VALUE: [&str; 10] =
         ["-e", "--env", "-w", "--workdir", "-u", "--user", "-v", "--volume", "--name", "--network"];
     let verb = rest.iter().position(|word| matches!(*word, "exec" | "run"))?;
@@ -353,7 +353,7 @@ fn in_container(rest: &[&str]) -> Option<Kind> {
     kind(&words.collect::<Vec<_>>().join(" "))
 }
 
-fn builder(name: &str, first: &str, rest: &[&str]) -> Option<Kind> {
+fn builder(name: &str, first: &str, rest: &[&str]) -> Option<CheckKind> {
     match name {
         "make" | "gmake" | "just" | "task" | "mise-run" | "rake" | "ninja" | "bazel"
         | "bazelisk" | "gradle" | "gradlew" | "mvn" | "mvnw" | "sbt" | "ant" | "lein" | "mix"
@@ -362,14 +362,14 @@ fn builder(name: &str, first: &str, rest: &[&str]) -> Option<Kind> {
             let named =
                 rest.iter().copied().filter(|it| !it.starts_with('-')).find_map(script_kind);
             let builds = matches!(name, "make" | "gmake" | "ninja" | "mvn" | "gradle" | "gradlew");
-            named.or((builds && first.is_empty()).then_some(Kind::Other))
+            named.or((builds && first.is_empty()).then_some(CheckKind::Other))
         }
         _ => None,
     }
 }
 
 /// Returns the kind of check that a target or a script of this name is.
-fn script_kind(name: &str) -> Option<Kind> {
+fn script_kind(name: &str) -> Option<CheckKind> {
     const CHECKS: [&str; 12] = [
         "lint",
         "build",
@@ -388,13 +388,13 @@ fn script_kind(name: &str) -> Option<Kind> {
     if words.clone().any(|word| {
         matches!(word, "test" | "tests" | "e2e" | "unit" | "spec" | "nextest" | "vitest" | "jest")
     }) {
-        return Some(Kind::Tests);
+        return Some(CheckKind::Tests);
     }
-    words.any(|word| CHECKS.contains(&word)).then_some(Kind::Other)
+    words.any(|word| CHECKS.contains(&word)).then_some(CheckKind::Other)
 }
 
 /// Returns the kind of check that a script is, by the name of its file.
-fn script_named(path: &str) -> Option<Kind> {
+fn script_named(path: &str) -> Option<CheckKind> {
     let name = path.rsplit('/').next().unwrap_or_default();
     let (stem, extension) = name.rsplit_once('.').unwrap_or((name, ""));
     if !matches!(extension, "" | "sh" | "py" | "js" | "mjs" | "ts" | "rb" | "bash")
@@ -402,7 +402,7 @@ fn script_named(path: &str) -> Option<Kind> {
     {
         return None;
     }
-    script_kind(stem).filter(|kind| *kind == Kind::Tests || extension == "sh")
+    script_kind(stem).filter(|kind| *kind == CheckKind::Tests || extension == "sh")
 }
 
 /// Returns a command as it is shown: in one line, without the change into the project's own folder and without

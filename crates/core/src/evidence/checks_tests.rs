@@ -115,7 +115,7 @@ fn checks_are_told_from_other_commands() {
         "bundle exec rspec",
         "python manage.py test",
     ] {
-        assert_eq!(kind(line), Some(Kind::Tests), "{line}");
+        assert_eq!(kind(line), Some(CheckKind::Tests), "{line}");
     }
     for line in [
         "cargo clippy -p x",
@@ -131,7 +131,7 @@ fn checks_are_told_from_other_commands() {
         "cmake --build out",
         "bash -n x.sh",
     ] {
-        assert_eq!(kind(line), Some(Kind::Other), "{line}");
+        assert_eq!(kind(line), Some(CheckKind::Other), "{line}");
     }
     for line in [
         "git diff",

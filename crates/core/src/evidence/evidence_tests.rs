@@ -3,8 +3,8 @@ use proptest::prelude::*;
 
 use super::*;
 
-pub(super) fn ran(command: &str, output: &str, exit: i64) -> Happening {
-    Happening::Called(Call {
+pub(super) fn ran(command: &str, output: &str, exit: i64) -> Activity {
+    Activity::Called(Call {
         tool: "bash".to_owned(),
         input: command.to_owned(),
         output: output.to_owned(),
@@ -14,13 +14,13 @@ pub(super) fn ran(command: &str, output: &str, exit: i64) -> Happening {
     })
 }
 
-pub(super) fn read(path: &str, output: &str) -> Happening {
+pub(super) fn read(path: &str, output: &str) -> Activity {
     let action = Action::Read(path.to_owned());
     let (input, output) = (path.to_owned(), output.to_owned());
-    Happening::Called(Call { tool: "read".to_owned(), input, output, action, ..Call::default() })
+    Activity::Called(Call { tool: "read".to_owned(), input, output, action, ..Call::default() })
 }
 
-pub(super) fn edited(path: &str, before: &str, after: &str) -> Happening {
+pub(super) fn edited(path: &str, before: &str, after: &str) -> Activity {
     wrote(Edit {
         path: path.to_owned(),
         before: Some(before.to_owned()),
@@ -29,8 +29,8 @@ pub(super) fn edited(path: &str, before: &str, after: &str) -> Happening {
     })
 }
 
-pub(super) fn wrote(edit: Edit) -> Happening {
-    Happening::Called(Call {
+pub(super) fn wrote(edit: Edit) -> Activity {
+    Activity::Called(Call {
         tool: "edit".to_owned(),
         input: format!("{}\n{}", edit.path, edit.after),
         action: Action::Wrote(vec![edit.path.clone()]),
@@ -39,15 +39,15 @@ pub(super) fn wrote(edit: Edit) -> Happening {
     })
 }
 
-pub(super) fn said(text: &str) -> Happening {
-    Happening::Said(text.to_owned())
+pub(super) fn said(text: &str) -> Activity {
+    Activity::Said(text.to_owned())
 }
 
 pub(super) fn all(tokens: usize) -> Room {
     Room { all: tokens, reasons: false, files: files::Limits::NONE }
 }
 
-pub(super) fn told(span: &[Happening], results: &str, budget: usize) -> String {
+pub(super) fn told(span: &[Activity], results: &str, budget: usize) -> String {
     take(span, results, "/home/me/app", all(budget), &|_| None).lines().join("\n")
 }
 
@@ -59,7 +59,7 @@ fn numbered(text: &str) -> String {
 const DATE: &str = "use std::io;\n\nfn parse_date(text: &str) -> Date {\n    split(text)\n}\n\nstruct Date {\n    \
                     day: u8,\n}\n";
 
-fn work() -> Vec<Happening> {
+fn work() -> Vec<Activity> {
     let file = |name: &str| format!("/home/me/app/src/{name}");
     vec![
         read(&file("date.rs"), &numbered(DATE)),
@@ -369,7 +369,7 @@ fn a_new_document_is_told_by_its_length_alone() {
     assert_eq!(told(&first, "", 400), "docs/intern.md new, 7 lines");
     assert_eq!(told(&first, "About the Lexer", 400), "docs/intern.md new, 7 lines");
     let more = edited(path, "It cuts.\n", "It cuts.\n\n## Filters\n\nThey change.\n");
-    let taken = |span: &[Happening]| take(span, "", "/home/me/app", all(400), &|_| None);
+    let taken = |span: &[Activity]| take(span, "", "/home/me/app", all(400), &|_| None);
     let both = taken(&first).then(taken(&[more]));
     assert_eq!(both.lines(), ["docs/intern.md new, 11 lines"]);
 }
@@ -428,7 +428,7 @@ fn evidence_of_older_versions_is_read_and_its_lists_of_names_are_not_told() {
 #[test]
 fn extracted_results_are_the_last_words() {
     let mut span = work();
-    span.push(Happening::Said("  \n".to_owned()));
+    span.push(Activity::Said("  \n".to_owned()));
     assert_eq!(extract_results(&span, 100).as_deref(), Some("parse_date takes limitDays now."));
     assert!(extract_results(&span, 4).is_some_and(|cut| cut.ends_with('…')));
     assert_eq!(extract_results(&span[..5], 100), None);
@@ -451,7 +451,7 @@ fn text() -> impl Strategy<Value = String> {
     proptest::collection::vec(word, 0..40).prop_map(|words| words.join(" "))
 }
 
-fn happening() -> impl Strategy<Value = Happening> {
+fn activity() -> impl Strategy<Value = Activity> {
     let action = prop_oneof![
         text().prop_map(Action::Ran),
         text().prop_map(Action::Read),
@@ -465,14 +465,14 @@ fn happening() -> impl Strategy<Value = Happening> {
     let call = (text(), text(), ended, action, edits).prop_map(
         |(input, output, (exit, failed), action, edits)| {
             let tool = "tool".to_owned();
-            Happening::Called(Call { tool, input, output, exit, failed, action, edits })
+            Activity::Called(Call { tool, input, output, exit, failed, action, edits })
         },
     );
-    prop_oneof![text().prop_map(Happening::Said), text().prop_map(Happening::Thought), call]
+    prop_oneof![text().prop_map(Activity::Said), text().prop_map(Activity::Thought), call]
 }
 
 /// All that stands in a span, white space as in one line and folders with `/`.
-fn all_of(span: &[Happening]) -> String {
+fn all_of(span: &[Activity]) -> String {
     let mut all = String::new();
     let mut add = |text: &str| {
         all.push_str(&text.split_whitespace().collect::<Vec<_>>().join(" "));
@@ -480,10 +480,10 @@ fn all_of(span: &[Happening]) -> String {
         all.push_str(&text.replace('\\', "/").split_whitespace().collect::<Vec<_>>().join(" "));
         all.push(' ');
     };
-    for happening in span {
-        match happening {
-            Happening::Said(text) | Happening::Thought(text) => add(text),
-            Happening::Called(call) => {
+    for activity in span {
+        match activity {
+            Activity::Said(text) | Activity::Thought(text) => add(text),
+            Activity::Called(call) => {
                 add(&call.input);
                 add(&call.output);
                 match &call.action {
@@ -505,7 +505,7 @@ fn all_of(span: &[Happening]) -> String {
 proptest! {
     #[test]
     fn it_keeps_to_its_budget_whatever_comes(
-        span in proptest::collection::vec(happening(), 0..12),
+        span in proptest::collection::vec(activity(), 0..12),
         results in text(),
         budget in 0_usize..400,
     ) {
@@ -518,7 +518,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_is_made_up(span in proptest::collection::vec(happening(), 0..12)) {
+    fn nothing_is_made_up(span in proptest::collection::vec(activity(), 0..12)) {
         let evidence = take(&span, "", "/home/me/app", all(10_000), &|_| None);
         let all = all_of(&span);
         let written = evidence.written.iter().map(|file| &file.path);

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::terms::file_name;
-use super::{Action, Call, Edit, Happening};
+use super::{Action, Activity, Call, Edit};
 use crate::masking::subject::numbered;
 use crate::outline::{definitions, is_outlined, outline};
 use crate::secrets::secrets;
@@ -99,7 +99,7 @@ const FILES: usize = 24;
 const AROUND: usize = 8;
 
 /// Returns the content of files that stays with a span, within limits. `project` is the project's folder, or empty.
-pub(super) fn kept(span: &[Happening], project: &str, limits: Limits) -> KeptFiles {
+pub(super) fn kept(span: &[Activity], project: &str, limits: Limits) -> KeptFiles {
     if limits == Limits::NONE {
         return KeptFiles::default();
     }
@@ -112,15 +112,15 @@ pub(super) fn kept(span: &[Happening], project: &str, limits: Limits) -> KeptFil
     }
 }
 
-fn succeeded(span: &[Happening]) -> impl DoubleEndedIterator<Item = &Call> {
-    span.iter().filter_map(|happening| match happening {
-        Happening::Called(call) if !call.has_failed() => Some(call),
+fn succeeded(span: &[Activity]) -> impl DoubleEndedIterator<Item = &Call> {
+    span.iter().filter_map(|activity| match activity {
+        Activity::Called(call) if !call.has_failed() => Some(call),
         _ => None,
     })
 }
 
 /// Texts that were written, the newest first as far as they fit, each whole.
-fn passages(span: &[Happening], project: &str, room: usize) -> Vec<Passage> {
+fn passages(span: &[Activity], project: &str, room: usize) -> Vec<Passage> {
     if room == 0 {
         return Vec::new();
     }
@@ -169,7 +169,7 @@ fn newest(texts: Vec<Passage>, lines: usize, mut room: usize) -> Vec<Passage> {
 }
 
 /// First lines of files that were read or written and are not among the texts that stay, as far as they fit.
-fn heads(span: &[Happening], project: &str, passages: &[Passage], room: usize) -> Vec<Passage> {
+fn heads(span: &[Activity], project: &str, passages: &[Passage], room: usize) -> Vec<Passage> {
     if room == 0 {
         return Vec::new();
     }
@@ -262,7 +262,7 @@ fn follow(followed: &mut Vec<Passage>, path: &str, text: String) {
 
 /// Outlines of files that were read and not written, of as many lines as fit; then of fewer files, those that were
 /// read last.
-fn outlines(span: &[Happening], room: usize) -> Vec<FileOutline> {
+fn outlines(span: &[Activity], room: usize) -> Vec<FileOutline> {
     if room == 0 {
         return Vec::new();
     }

@@ -6,7 +6,7 @@ use super::*;
 
 const WIDE: Limits = Limits { passages: 10_000, outlines: 10_000, heads: 10_000 };
 
-fn edit(path: &str, before: Option<&str>, after: &str) -> Happening {
+fn edit(path: &str, before: Option<&str>, after: &str) -> Activity {
     let edit = Edit {
         path: path.to_owned(),
         before: before.map(str::to_owned),
@@ -14,17 +14,17 @@ fn edit(path: &str, before: Option<&str>, after: &str) -> Happening {
         ..Edit::default()
     };
     let (tool, action) = ("edit".to_owned(), Action::Wrote(vec![path.to_owned()]));
-    Happening::Called(Call { tool, action, edits: vec![edit], ..Call::default() })
+    Activity::Called(Call { tool, action, edits: vec![edit], ..Call::default() })
 }
 
-fn read(path: &str, output: &str) -> Happening {
+fn read(path: &str, output: &str) -> Activity {
     let (tool, action) = ("read".to_owned(), Action::Read(path.to_owned()));
-    Happening::Called(Call { tool, action, output: output.to_owned(), ..Call::default() })
+    Activity::Called(Call { tool, action, output: output.to_owned(), ..Call::default() })
 }
 
-fn ran(command: &str) -> Happening {
+fn ran(command: &str) -> Activity {
     let (tool, action) = ("bash".to_owned(), Action::Ran(command.to_owned()));
-    Happening::Called(Call { tool, action, exit: Some(0), ..Call::default() })
+    Activity::Called(Call { tool, action, exit: Some(0), ..Call::default() })
 }
 
 fn texts(kept: &KeptFiles) -> Vec<(&str, &str)> {
@@ -52,7 +52,7 @@ fn a_text_is_followed_through_changes_of_it() {
 #[test]
 fn what_was_removed_or_failed_or_has_a_secret_does_not_stay() {
     let mut failed = edit("a.rs", Some("x"), "fn not_there() {}");
-    if let Happening::Called(call) = &mut failed {
+    if let Activity::Called(call) = &mut failed {
         call.failed = true;
     }
     let secret = format!("let key = \"sk-ant-{}\";", "api03-Zx81Qw9Er2Ty3Ui4Op5As6Df7Gh8Jk9");
@@ -105,7 +105,7 @@ fn many_files_leave_fewer_lines_and_then_fewer_files() {
     assert!(lines(10).is_empty());
 }
 
-fn heads_of(span: &[Happening], limits: Limits) -> Vec<(String, String)> {
+fn heads_of(span: &[Activity], limits: Limits) -> Vec<(String, String)> {
     kept(span, "", limits).heads.into_iter().map(|it| (it.path, it.text)).collect()
 }
 
@@ -210,7 +210,7 @@ proptest! {
         for (_, head) in heads_of(&written, Limits { heads: room, ..Limits::NONE }) {
             prop_assert!(file.starts_with(&head), "{head:?} in {file:?}");
         }
-        if room == 400 && let Some(Happening::Called(Call { edits, .. })) = span.last() {
+        if room == 400 && let Some(Activity::Called(Call { edits, .. })) = span.last() {
             let last = &edits[0].after;
             let stays = kept.passages.iter().any(|it| it.text.contains(last.as_str()));
             prop_assert!(stays || last.is_empty());

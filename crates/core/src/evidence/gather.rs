@@ -8,7 +8,7 @@ use super::document::Document;
 use super::hunks::{Hunk, HunkLine};
 use super::reads::{FileRead, shown};
 use super::terms::relative;
-use super::{Action, Call, Failure, Happening, errors, reasons, shell};
+use super::{Action, Activity, Call, Failure, errors, reasons, shell};
 use crate::named_steps::{is_our_command, is_ours};
 use crate::secrets::{mask, secrets};
 use crate::text::cap;
@@ -51,7 +51,7 @@ struct File<'a> {
 
 /// Gathers the facts of a span. `contents` returns the content of files at its end, where that can be known.
 pub(super) fn gather<'a>(
-    span: &'a [Happening],
+    span: &'a [Activity],
     project: &'a str,
     contents: &'a [(String, String)],
 ) -> Gathered {
@@ -61,17 +61,17 @@ pub(super) fn gather<'a>(
         .take(FILES)
         .collect();
     let mut work = Work { project, ..Work::default() };
-    for happening in span {
-        match happening {
-            Happening::Said(text) => {
+    for activity in span {
+        match activity {
+            Activity::Said(text) => {
                 work.said = Some(text);
                 work.explained = None;
             }
-            Happening::Thought(text) => {
+            Activity::Thought(text) => {
                 work.thought = Some(text);
                 work.explained = None;
             }
-            Happening::Called(call) => work.called(call, &edited),
+            Activity::Called(call) => work.called(call, &edited),
         }
     }
     let Work { mut all, files, hidden, checked, since, .. } = work;
@@ -217,9 +217,9 @@ impl<'a> Work<'a> {
     }
 }
 
-fn calls(span: &[Happening]) -> impl Iterator<Item = &Call> {
-    span.iter().filter_map(|happening| match happening {
-        Happening::Called(call) => Some(call),
+fn calls(span: &[Activity]) -> impl Iterator<Item = &Call> {
+    span.iter().filter_map(|activity| match activity {
+        Activity::Called(call) => Some(call),
         _ => None,
     })
 }

@@ -30,9 +30,8 @@ impl Evidence {
         list("written", " ", besides.cloned(), &mut lines);
         let mut changing: Vec<String> =
             self.changing.iter().map(|line| format!("`{line}`")).collect();
-        match (changing.last_mut(), self.more_changing) {
-            (Some(last), more @ 1..) => *last = format!("{last}, and {more} before"),
-            _ => {}
+        if let (Some(last), more @ 1..) = (changing.last_mut(), self.more_changing) {
+            *last = format!("{last}, and {more} before");
         }
         list("commands that may have changed files", "; ", changing.into_iter(), &mut lines);
         list("checks", "; ", told_checks(&self.checks).into_iter(), &mut lines);

@@ -6,7 +6,7 @@ use super::*;
 #[test]
 fn words_explain_the_one_change_that_they_stand_before() {
     let room = Room { reasons: true, ..all(400) };
-    let told = |span: &[Happening]| take(span, "", "", room, &|_| None).lines().join("\n");
+    let told = |span: &[Activity]| take(span, "", "", room, &|_| None).lines().join("\n");
     let edit = |path: &str| edited(path, "the old way", "the new way of it");
     let one = [said("The old way is slow."), edit("a.txt")];
     assert!(told(&one).ends_with("; why: The old way is slow."), "{}", told(&one));
@@ -45,7 +45,8 @@ fn commands_that_write_files_are_told() {
 
 #[test]
 fn of_a_new_file_with_many_definitions_the_first_are_named() {
-    let after = (1..=30).map(|n| format!("def check_{n}():\n    pass\n")).collect();
+    let checks: Vec<_> = (1..=30).map(|n| format!("def check_{n}():\n    pass\n")).collect();
+    let after = checks.concat();
     let path = "/home/me/app/checks.py".to_owned();
     let new = wrote(Edit { path, after, original: Some(String::new()), ..Edit::default() });
     let told = told(&[new], "", 400);

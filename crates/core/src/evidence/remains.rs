@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::checks::{checks, kind, parts};
-use super::{Action, Call, CommandRun, Happening, counts};
+use super::{Action, Activity, Call, CommandRun, counts};
 use crate::secrets::mask;
 use crate::text::{CUT, cap, truncate_to_token_budget};
 
@@ -73,10 +73,10 @@ impl Remains {
     }
 
     /// Returns the remaining work that a span itself shows; `project` is the project's folder, or empty.
-    pub fn of(span: &[Happening], project: &str) -> Self {
+    pub fn of(span: &[Activity], project: &str) -> Self {
         let mut remains = Self::default();
-        let calls = span.iter().filter_map(|happening| match happening {
-            Happening::Called(call) => Some(call),
+        let calls = span.iter().filter_map(|activity| match activity {
+            Activity::Called(call) => Some(call),
             _ => None,
         });
         for call in calls {

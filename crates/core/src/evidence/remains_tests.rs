@@ -1,7 +1,7 @@
 use super::*;
 
-fn ran(command: &str, output: &str, exit: i64) -> Happening {
-    Happening::Called(Call {
+fn ran(command: &str, output: &str, exit: i64) -> Activity {
+    Activity::Called(Call {
         output: output.to_owned(),
         exit: Some(exit),
         action: Action::Ran(command.to_owned()),
@@ -9,12 +9,12 @@ fn ran(command: &str, output: &str, exit: i64) -> Happening {
     })
 }
 
-fn wrote(failed: bool) -> Happening {
+fn wrote(failed: bool) -> Activity {
     let action = Action::Wrote(vec!["src/a.rs".to_owned()]);
-    Happening::Called(Call { failed, action, ..Call::default() })
+    Activity::Called(Call { failed, action, ..Call::default() })
 }
 
-fn told(span: &[Happening]) -> String {
+fn told(span: &[Activity]) -> String {
     Remains::of(span, "/home/me/app").lines().collect::<Vec<_>>().join("\n")
 }
 

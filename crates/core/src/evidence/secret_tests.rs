@@ -31,8 +31,8 @@ fn all() -> Vec<(String, String)> {
     tokens.chain(named).chain(placed).collect()
 }
 
-fn ran(command: &str, output: &str) -> Happening {
-    Happening::Called(Call {
+fn ran(command: &str, output: &str) -> Activity {
+    Activity::Called(Call {
         tool: "bash".to_owned(),
         input: command.to_owned(),
         output: output.to_owned(),
@@ -42,15 +42,15 @@ fn ran(command: &str, output: &str) -> Happening {
     })
 }
 
-fn failed(command: &str, output: &str) -> Happening {
-    let Happening::Called(call) = ran(command, output) else { unreachable!() };
-    Happening::Called(Call { exit: Some(1), ..call })
+fn failed(command: &str, output: &str) -> Activity {
+    let Activity::Called(call) = ran(command, output) else { unreachable!() };
+    Activity::Called(Call { exit: Some(1), ..call })
 }
 
-fn wrote(path: &str, before: Option<&str>, after: &str) -> Happening {
+fn wrote(path: &str, before: Option<&str>, after: &str) -> Activity {
     let before = before.map(str::to_owned);
     let edit = Edit { path: path.to_owned(), before, after: after.to_owned(), ..Edit::default() };
-    Happening::Called(Call {
+    Activity::Called(Call {
         tool: "write".to_owned(),
         input: format!("{path}\n{after}"),
         action: Action::Wrote(vec![path.to_owned()]),
@@ -60,7 +60,7 @@ fn wrote(path: &str, before: Option<&str>, after: &str) -> Happening {
 }
 
 /// Returns all evidence of a span, in any shape.
-fn told(span: &[Happening]) -> String {
+fn told(span: &[Activity]) -> String {
     let room = Room { all: 20_000, reasons: true, files: files::Limits::NONE };
     let taken = take(span, "", "", room, &|_| None);
     let evidence = Evidence { remains: Remains::of(span, ""), ..taken };
@@ -85,8 +85,8 @@ fn no_secret_is_told_whatever_it_stands_in() {
             vec![ran("make build", &format!("error: it fails\n{with_end}"))],
             vec![wrote("a.txt", None, &with_end)],
             vec![wrote("a.txt", Some(&with_end), "let limit = 12;\n")],
-            vec![Happening::Said(with_end.clone()), wrote("b.txt", None, "limit = 12")],
-            vec![Happening::Thought(text.clone()), wrote("b.txt", None, "limit = 12")],
+            vec![Activity::Said(with_end.clone()), wrote("b.txt", None, "limit = 12")],
+            vec![Activity::Thought(text.clone()), wrote("b.txt", None, "limit = 12")],
         ] {
             has_none(&told(&span), &secret, &text);
         }
@@ -105,7 +105,7 @@ fn is_told_nowhere(text: &str, secret: &str) {
     if !is_known(text) || mask(&words).contains(secret) {
         return;
     }
-    let results = extract_results(&[Happening::Said(words.clone())], RESULTS_TOKENS);
+    let results = extract_results(&[Activity::Said(words.clone())], RESULTS_TOKENS);
     has_none(&results.unwrap(), secret, text);
     has_none(&dense(&words), secret, text);
     let identity = identity_of(&words);
@@ -143,14 +143,14 @@ fn a_short_text_that_is_taken_has_no_secret() {
             continue;
         }
         let words = format!("Done: {text} is set.");
-        let results = extract_results(&[Happening::Said(words.clone())], RESULTS_TOKENS).unwrap();
+        let results = extract_results(&[Activity::Said(words.clone())], RESULTS_TOKENS).unwrap();
         has_none(&results, &secret, &text);
         has_none(&json!(identity_of(&words)).to_string(), &secret, &text);
         has_none(&json!(identity_of_item(&words)).to_string(), &secret, &text);
     }
     let (secret, _) = &named()[0];
     let words = format!("Done: DB_PASSWORD={secret} is set.");
-    let results = extract_results(&[Happening::Said(words.clone())], RESULTS_TOKENS).unwrap();
+    let results = extract_results(&[Activity::Said(words.clone())], RESULTS_TOKENS).unwrap();
     assert_eq!(results, "Done: DB_PASSWORD=‹masked: password› is set.");
     assert_eq!(identity_of(&words).success_criteria, results);
     // A request is kept as it was given, but texts that are made from it are masked.

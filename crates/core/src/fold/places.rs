@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 
 use crate::transcript::{
-    Anchor, CallState, Message, PartBody, Role, Span, Standing, newest_summary,
+    Anchor, CallState, Message, MessageKind, PartBody, Role, Span, newest_summary,
 };
 
 /// A part of a message, both as indexes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
+pub(super) struct PartIndex {
     pub(super) message: usize,
     pub(super) part: usize,
 }
@@ -17,7 +17,7 @@ pub(super) struct Place {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Anchored {
     /// A call that has a result.
-    Call(Place),
+    Call(PartIndex),
     /// After that many messages.
     Behind(usize),
     /// Its message is hidden by the host's compaction.
@@ -90,7 +90,7 @@ impl<'a> Places<'a> {
         };
         let parts = &self.transcript[message].parts;
         match parts.iter().position(|part| is_result_of(&part.body, call)) {
-            Some(part) => Anchored::Call(Place { message, part }),
+            Some(part) => Anchored::Call(PartIndex { message, part }),
             None => Anchored::Nowhere,
         }
     }
@@ -104,7 +104,7 @@ fn is_result_of(body: &PartBody, wanted: &str) -> bool {
 /// place starts no turn.
 pub(crate) fn user_speaks(message: &Message) -> bool {
     message.role == Role::User
-        && message.standing == Standing::Normal
+        && message.standing == MessageKind::Normal
         && message.parts.iter().any(|part| match &part.body {
             PartBody::Text { synthetic, chars, .. } => !synthetic && *chars > 0,
             PartBody::File { .. } => true,
@@ -115,7 +115,7 @@ pub(crate) fn user_speaks(message: &Message) -> bool {
 /// Whether it is a step of the agent in the conversation that came to say or call something.
 pub(super) fn agent_speaks(message: &Message) -> bool {
     message.role == Role::Assistant
-        && message.standing == Standing::Normal
+        && message.standing == MessageKind::Normal
         && message.parts.iter().any(|part| says_something(&part.body))
 }
 

@@ -9,7 +9,7 @@ use crate::transcript::{PartBody, Span};
 use super::places::{Places, agent_speaks};
 use super::region::{Region, frame_at};
 use super::select::Chosen;
-use super::turns;
+use super::user_turns;
 use super::wording;
 
 /// Whether a message is sent.
@@ -74,14 +74,14 @@ impl<'a> Plan<'a> {
             self.fates[pop.message] = Fate::Stays;
             self.keep_only(places, pop.message, &kept_of_pop);
         }
-        let turns = turns::inside(places, region);
+        let turns = user_turns::inside(places, region);
         for &user in &turns.users {
             self.fates[user] = Fate::Kept(position);
             self.leave_additions(places, user, is_of_host, region.span.frame);
         }
         for &reply in &turns.replies {
             self.fates[reply] = Fate::Kept(position);
-            self.keep_only(places, reply, &turns::reply_parts(places, reply));
+            self.keep_only(places, reply, &user_turns::reply_parts(places, reply));
         }
         if turns.users.is_empty() && turns.replies.is_empty() {
             self.join_the_pushs_step(places, region, &kept_of_pop);

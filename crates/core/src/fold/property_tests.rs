@@ -6,7 +6,7 @@ use super::places::user_speaks;
 use super::testing::host::Sent;
 use super::testing::world::{Event, Request, World, sessions, speaks};
 use crate::returned::RENDERER_VERSION;
-use crate::transcript::{Anchor, CALLS_LEAVE, PartBody, Role, Span, Standing};
+use crate::transcript::{Anchor, CALLS_LEAVE, MessageKind, PartBody, Role, Span};
 
 type Holds = Result<(), TestCaseError>;
 
@@ -79,7 +79,7 @@ fn was_read(message: &crate::transcript::Message) -> usize {
 /// Returns the first message inside a span and the one after its last, with the part of the pop in the last.
 fn inside(world: &World, span: &Span) -> (usize, usize, Option<usize>) {
     let at = |anchor: &Anchor| anchor.message.as_ref().and_then(|id| world.index_of(id));
-    let summarised = world.transcript.iter().position(|m| m.standing == Standing::Summary);
+    let summarised = world.transcript.iter().position(|m| m.standing == MessageKind::Summary);
     let hidden = summarised.map_or(0, |summary| summary + 1);
     let first = at(&span.open).map_or(hidden, |open| open + 1);
     let close = span.close.as_ref().unwrap();
@@ -174,7 +174,7 @@ fn the_users_words_are_all_there(world: &World, request: &Request) -> Holds {
     for message in world.transcript.iter().filter(|message| message.role == Role::User) {
         for part in &message.parts {
             if matches!(&part.body, PartBody::Text { synthetic: false, .. })
-                && message.standing == Standing::Normal
+                && message.standing == MessageKind::Normal
             {
                 let sent = request.sent.iter().find(|sent| sent.id == message.id);
                 let found = sent.and_then(|sent| sent.parts.iter().find(|p| p.id == part.id));

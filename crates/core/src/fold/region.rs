@@ -3,7 +3,7 @@
 use crate::frame::FrameNum;
 use crate::transcript::{ADDITIONS_LEAVE, Anchor, CALLS_JOIN, CALLS_LEAVE, Fold, Span};
 
-use super::places::{Anchored, Place, Places};
+use super::places::{Anchored, PartIndex, Places};
 
 /// A place in the transcript as a number to compare: message, then part. Part 0 is before a message's first part.
 pub(super) type Edge = (usize, usize);
@@ -13,9 +13,9 @@ pub(super) type Edge = (usize, usize);
 pub(super) struct Region<'a> {
     pub(super) span: &'a Span,
     /// The push call, where a call opened it and is still shown.
-    pub(super) push: Option<Place>,
+    pub(super) push: Option<PartIndex>,
     /// The pop call, where a call closed it.
-    pub(super) pop: Option<Place>,
+    pub(super) pop: Option<PartIndex>,
     /// Whether a call closed it that stays: the todo list's.
     pub(super) listed: bool,
     /// The first message that belongs to it as a whole or up to the pop.

@@ -4,7 +4,7 @@ use super::super::testing::host::{Sent, SentPart as Part};
 use super::super::testing::world::{World, sessions};
 use super::{SentMessage, SentPart, sent};
 use crate::returned::RENDERER_VERSION;
-use crate::transcript::{FoldOp, Message, PartBody, Role, Standing};
+use crate::transcript::{FoldOp, Message, MessageKind, PartBody, Role};
 
 proptest! {
     /// A second host, written by itself, sends the same.
@@ -54,7 +54,7 @@ fn is_same(transcript: &[Message], host: &Part, read: &SentPart) -> bool {
 }
 
 fn step(id: &str, role: Role) -> Message {
-    Message { id: id.to_owned(), role, standing: Standing::Normal, parts: Vec::new() }
+    Message { id: id.to_owned(), role, standing: MessageKind::Normal, parts: Vec::new() }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::{SentMessage, SentPart, sent};
-use crate::transcript::{CallState, FoldOp, Message, Part, PartBody, Role, Standing};
+use crate::transcript::{CallState, FoldOp, Message, MessageKind, Part, PartBody, Role};
 
 #[derive(Deserialize)]
 struct Shared {
@@ -49,7 +49,7 @@ impl Given {
             },
         };
         let parts = self.parts.into_iter().map(|id| Part { body: body(&id), id }).collect();
-        Message { id: self.id, role: self.role, standing: Standing::Normal, parts }
+        Message { id: self.id, role: self.role, standing: MessageKind::Normal, parts }
     }
 }
 

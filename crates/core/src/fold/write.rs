@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::transcript::{FoldOp, Message, PartBody, Role, Standing};
+use crate::transcript::{FoldOp, Message, MessageKind, PartBody, Role};
 
 use super::places::{Places, says_something};
 use super::plan::{Edit, Fate, Plan};
@@ -168,7 +168,7 @@ impl Writer<'_> {
 
         let stale = stale && message.role == Role::Assistant
             // The summary was asked for by a request of its own.
-            || message.standing == Standing::Summary;
+            || message.standing == MessageKind::Summary;
         let stays = |part: usize| {
             keep.get(part).copied().unwrap_or(true)
                 && !(stale && matches!(message.parts[part].body, PartBody::Reasoning { .. }))

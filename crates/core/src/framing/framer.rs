@@ -1,9 +1,9 @@
-//! Reads a transcript message by message and finds its stretches.
+//! Reads a transcript message by message and finds its units.
 
 use super::todos::{Todo, TodoStatus, Todos};
 use super::{
-    FORGOTTEN, Kind, LEAST_TOKENS, Mark, Moment, Speaker, Stretch, Taken, WORK_CALLS, WORK_TOKENS,
-    identity_of, identity_of_item,
+    FORGOTTEN, FramingMessage, LEAST_TOKENS, Speaker, Taken, WORK_CALLS, WORK_TOKENS, WorkKind,
+    WorkMarker, WorkUnit, identity_of, identity_of_item,
 };
 use crate::frame::{Identity, Status};
 use crate::transcript::{Anchor, CallState};
@@ -13,7 +13,7 @@ const CANCELLED: &str = "it was cancelled on the todo list";
 const DROPPED: &str = "it is no longer on the todo list";
 const LEFT: &str = "it was left in progress and not spoken of again";
 
-/// A change of a stretch, by its index.
+/// A change of a unit, by its index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// It began.
@@ -25,7 +25,7 @@ pub enum Change {
 /// Frames a session as it goes on.
 #[derive(Clone, Debug, Default)]
 pub struct Framer {
-    stretches: Vec<Stretch>,
+    units: Vec<WorkUnit>,
     changes: Vec<Change>,
     open: Vec<Open>,
     turn: Option<Turn>,
@@ -36,10 +36,10 @@ pub struct Framer {
     todos: Todos,
 }
 
-/// A stretch that goes on.
+/// A unit that goes on.
 #[derive(Clone, Debug)]
 struct Open {
-    stretch: usize,
+    unit: usize,
     /// The number of its item; none of a turn.
     item: Option<u64>,
     /// The agent's last words in it.
@@ -59,7 +59,7 @@ struct Turn {
     words: String,
     calls: usize,
     tokens: usize,
-    /// It has a stretch, or is in no need of one.
+    /// It has a unit, or is in no need of one.
     framed: bool,
     /// The list was written in it.
     listed: bool,
@@ -77,12 +77,12 @@ impl Framer {
         Self { pushed: taken.at_start, ..Self::default() }
     }
 
-    /// Begins with a transcript whose beginning is hidden, for instance by a compaction. `open` are the stretches
+    /// Begins with a transcript whose beginning is hidden, for instance by a compaction. `open` are the units
     /// that were open there, outer ones first: kind, identity and beginning.
-    pub fn resume(taken: &Taken, open: Vec<(Kind, Identity, Anchor)>) -> Self {
+    pub fn resume(taken: &Taken, open: Vec<(WorkKind, Identity, Anchor)>) -> Self {
         let mut framer = Self::new(taken);
         for (kind, identity, opened) in open {
-            let item = (kind == Kind::Todo).then(|| {
+            let item = (kind == WorkKind::Todo).then(|| {
                 let content = identity.success_criteria.clone();
                 framer.todos.write(&[Todo { id: None, content, status: TodoStatus::InProgress }]);
                 framer.todos.items[0].0
@@ -93,18 +93,18 @@ impl Framer {
         framer
     }
 
-    /// Returns the stretches, in the order in which they were found.
-    pub fn stretches(&self) -> &[Stretch] {
-        &self.stretches
+    /// Returns the units, in the order in which they were found.
+    pub fn units(&self) -> &[WorkUnit] {
+        &self.units
     }
 
-    /// Returns the stretches by value.
-    pub fn into_stretches(self) -> Vec<Stretch> {
-        self.stretches
+    /// Returns the units by value.
+    pub fn into_stretches(self) -> Vec<WorkUnit> {
+        self.units
     }
 
-    /// Returns the changes so far, in order; stretches that were open from the start did not begin. A subagent's
-    /// stretch begins and ends at once.
+    /// Returns the changes so far, in order; units that were open from the start did not begin. A subagent's
+    /// unit begins and ends at once.
     pub fn changes(&self) -> &[Change] {
         &self.changes
     }
@@ -115,7 +115,7 @@ impl Framer {
     }
 
     /// Reads the next message. `taken` holds all frames that were pushed up to it.
-    pub fn read(&mut self, moment: &Moment, taken: &Taken) {
+    pub fn read(&mut self, moment: &FramingMessage, taken: &Taken) {
         match moment.speaker {
             Speaker::User => self.user_spoke(moment, taken),
             Speaker::Agent => self.agent_went_on(moment),
@@ -136,7 +136,7 @@ impl Framer {
         }
     }
 
-    /// Records that the session rests: stretches that would end with the user's next message end now.
+    /// Records that the session rests: units that would end with the user's next message end now.
     pub fn rest(&mut self) {
         self.end_turn();
     }
@@ -147,13 +147,13 @@ impl Framer {
         self.open_turn();
     }
 
-    fn user_spoke(&mut self, moment: &Moment, taken: &Taken) {
+    fn user_spoke(&mut self, moment: &FramingMessage, taken: &Taken) {
         for open in self.open.iter_mut().filter(|open| open.item.is_some()) {
             open.turns += 1;
         }
         self.end_turn();
         self.step = None;
-        if self.open.iter().all(|open| self.stretches[open.stretch].kind != Kind::Turn) {
+        if self.open.iter().all(|open| self.units[open.unit].kind != WorkKind::Turn) {
             self.turn = Some(Turn {
                 message: moment.message.clone(),
                 words: moment.words.clone(),
@@ -189,7 +189,7 @@ impl Framer {
         }
     }
 
-    fn agent_went_on(&mut self, moment: &Moment) {
+    fn agent_went_on(&mut self, moment: &FramingMessage) {
         let closing = moment.closes.then(|| moment.words.clone());
         self.step = Some(Step { message: moment.message.clone(), closing });
         // Words that end in a colon announce something and are no result.
@@ -205,15 +205,15 @@ impl Framer {
         }
     }
 
-    fn look_at_marks(&mut self, moment: &Moment) {
+    fn look_at_marks(&mut self, moment: &FramingMessage) {
         if self.turn.as_ref().is_some_and(Turn::is_work) {
             self.open_turn();
         }
         for mark in &moment.marks {
             match mark {
-                Mark::Todos { call, items } => self.list_written(moment, call, items),
-                Mark::Subagent { .. } => self.subagent_called(moment, mark),
-                Mark::BrokenOff => {}
+                WorkMarker::Todos { call, items } => self.list_written(moment, call, items),
+                WorkMarker::Subagent { .. } => self.subagent_called(moment, mark),
+                WorkMarker::BrokenOff => {}
             }
         }
     }
@@ -227,13 +227,13 @@ impl Framer {
         let identity = identity_of(&turn.words);
         let opened = Anchor { message: Some(turn.message.clone()), call: None };
         let listed = turn.listed;
-        self.begin(Kind::Turn, identity, opened, None);
+        self.begin(WorkKind::Turn, identity, opened, None);
         if let Some(open) = self.open.last_mut() {
             open.listed = listed;
         }
     }
 
-    fn list_written(&mut self, moment: &Moment, call: &str, items: &[Todo]) {
+    fn list_written(&mut self, moment: &FramingMessage, call: &str, items: &[Todo]) {
         let before = self.todos.in_progress();
         self.todos.write(items);
         self.todos.whole = true;
@@ -271,7 +271,7 @@ impl Framer {
         let identity = identity_of_item(&item.content);
         self.open_turn();
         let opened = Anchor { message: Some(moment.message.clone()), call: Some(call.to_owned()) };
-        self.begin(Kind::Todo, identity, opened, Some(number));
+        self.begin(WorkKind::Todo, identity, opened, Some(number));
     }
 
     fn note_list(&mut self) {
@@ -285,7 +285,7 @@ impl Framer {
 
     /// Ends the item that is worked on if it is over and no pushed frame is open in it. `call` is the one
     /// that wrote so.
-    fn end_what_waited(&mut self, moment: &Moment, call: Option<&str>) {
+    fn end_what_waited(&mut self, moment: &FramingMessage, call: Option<&str>) {
         let Some(open) = self.open.last() else { return };
         let (Some(item), Some(ended)) = (open.item, open.ended) else { return };
         if self.pushed > 0 {
@@ -303,15 +303,15 @@ impl Framer {
         self.close(&end, status, reason, None);
     }
 
-    fn subagent_called(&mut self, moment: &Moment, mark: &Mark) {
-        let Mark::Subagent { call, title, prompt, result, state } = mark else { return };
+    fn subagent_called(&mut self, moment: &FramingMessage, mark: &WorkMarker) {
+        let WorkMarker::Subagent { call, title, prompt, result, state } = mark else { return };
         self.open_turn();
         let mut identity = identity_of(prompt);
         if !title.trim().is_empty() {
             title.trim().clone_into(&mut identity.title);
         }
         let anchor = Anchor { message: Some(moment.message.clone()), call: Some(call.clone()) };
-        self.begin(Kind::Subagent, identity, anchor.clone(), None);
+        self.begin(WorkKind::Subagent, identity, anchor.clone(), None);
         let status = match state {
             CallState::Completed => Status::Completed,
             CallState::Failed | CallState::Open => Status::Failed,
@@ -319,11 +319,11 @@ impl Framer {
         self.close(&anchor, status, None, result.clone());
     }
 
-    fn begin(&mut self, kind: Kind, identity: Identity, opened: Anchor, item: Option<u64>) {
-        let stretch = self.stretches.len();
-        self.stretches.push(Stretch {
+    fn begin(&mut self, kind: WorkKind, identity: Identity, opened: Anchor, item: Option<u64>) {
+        let unit = self.units.len();
+        self.units.push(WorkUnit {
             kind,
-            parent: self.open.last().map(|open| open.stretch),
+            parent: self.open.last().map(|open| open.unit),
             identity,
             opened,
             closed: None,
@@ -332,11 +332,11 @@ impl Framer {
             reason: None,
             left: None,
         });
-        self.changes.push(Change::Opened(stretch));
-        self.open.push(Open { stretch, item, said: None, ended: None, turns: 0, listed: false });
+        self.changes.push(Change::Opened(unit));
+        self.open.push(Open { unit, item, said: None, ended: None, turns: 0, listed: false });
     }
 
-    /// Closes the innermost stretch. Its results are `results`, or the last words in it.
+    /// Closes the innermost unit. Its results are `results`, or the last words in it.
     fn close(
         &mut self,
         end: &Anchor,
@@ -345,15 +345,15 @@ impl Framer {
         results: Option<String>,
     ) {
         let Some(open) = self.open.pop() else { return };
-        let stretch = &mut self.stretches[open.stretch];
-        stretch.closed = Some(end.clone());
-        stretch.results = results.or(open.said).filter(|words| !words.trim().is_empty());
-        stretch.status = status;
-        stretch.reason = reason;
-        if stretch.kind == Kind::Todo || open.listed {
-            stretch.left = self.todos.left();
+        let unit = &mut self.units[open.unit];
+        unit.closed = Some(end.clone());
+        unit.results = results.or(open.said).filter(|words| !words.trim().is_empty());
+        unit.status = status;
+        unit.reason = reason;
+        if unit.kind == WorkKind::Todo || open.listed {
+            unit.left = self.todos.left();
         }
-        self.changes.push(Change::Closed(open.stretch));
+        self.changes.push(Change::Closed(open.unit));
     }
 }
 

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::testing::Session;
-use super::{Change, Framer, Kind, Stretch, Taken, frame};
+use super::{Change, Framer, Taken, WorkKind, WorkUnit, frame};
 use crate::frame::Status;
 use crate::transcript::Anchor;
 
@@ -48,14 +48,14 @@ fn at(anchor: &Anchor) -> usize {
     anchor.message.as_ref().unwrap()[1..].parse().unwrap()
 }
 
-/// From where to where a stretch goes, as messages and calls in them; an open one has no end.
-fn range(stretch: &Stretch) -> ((usize, usize), (usize, usize)) {
+/// From where to where a unit goes, as messages and calls in them; an open one has no end.
+fn range(unit: &WorkUnit) -> ((usize, usize), (usize, usize)) {
     let whole = usize::MAX;
     let call = |call: &Option<String>| {
         call.as_ref().map_or(whole, |call| call.rsplit_once('.').unwrap().1.parse().unwrap())
     };
-    let from = (at(&stretch.opened), call(&stretch.opened.call));
-    let to = stretch.closed.as_ref().map_or((whole, whole), |it| (at(it), call(&it.call)));
+    let from = (at(&unit.opened), call(&unit.opened.call));
+    let to = unit.closed.as_ref().map_or((whole, whole), |it| (at(it), call(&it.call)));
     (from, to)
 }
 
@@ -63,16 +63,16 @@ proptest! {
     #[test]
     fn what_was_told_of_a_session_stays_as_it_goes_on(lines in proptest::collection::vec(line(), 1..40)) {
         let whole = session(&lines);
-        let stretches = frame(&whole.moments, &whole.taken);
+        let units = frame(&whole.moments, &whole.taken);
         for end in 0..lines.len() {
             let part = session(&lines[..end]);
             let so_far = frame(&part.moments, &part.taken);
-            prop_assert!(so_far.len() <= stretches.len());
-            for (was, is) in so_far.iter().zip(&stretches) {
+            prop_assert!(so_far.len() <= units.len());
+            for (was, is) in so_far.iter().zip(&units) {
                 if was.closed.is_some() {
                     prop_assert_eq!(was, is);
                 } else {
-                    let open = Stretch {
+                    let open = WorkUnit {
                         closed: None,
                         results: None,
                         status: Status::InProgress,
@@ -89,20 +89,20 @@ proptest! {
     #[test]
     fn stretches_nest_and_never_overlap(lines in proptest::collection::vec(line(), 1..40)) {
         let session = session(&lines);
-        let stretches = frame(&session.moments, &session.taken);
-        for (index, stretch) in stretches.iter().enumerate() {
-            let (from, to) = range(stretch);
-            prop_assert!(from <= to, "{stretch:?}");
-            prop_assert_eq!(stretch.closed.is_some(), stretch.status != Status::InProgress);
-            if let Some(parent) = stretch.parent {
-                let (around, end) = range(&stretches[parent]);
+        let units = frame(&session.moments, &session.taken);
+        for (index, unit) in units.iter().enumerate() {
+            let (from, to) = range(unit);
+            prop_assert!(from <= to, "{unit:?}");
+            prop_assert_eq!(unit.closed.is_some(), unit.status != Status::InProgress);
+            if let Some(parent) = unit.parent {
+                let (around, end) = range(&units[parent]);
                 prop_assert!(parent < index && around.0 <= from.0 && to <= end);
             }
-            for other in &stretches[index + 1..] {
+            for other in &units[index + 1..] {
                 let (begins, ends) = range(other);
                 let apart = to.0 <= begins.0 || ends.0 <= from.0;
                 let inside = (from.0 <= begins.0 && ends <= to) || (begins.0 <= from.0 && to <= ends);
-                prop_assert!(apart || inside, "{stretch:?} and {other:?}");
+                prop_assert!(apart || inside, "{unit:?} and {other:?}");
             }
         }
     }
@@ -110,13 +110,13 @@ proptest! {
     #[test]
     fn no_stretch_and_no_pushed_frame_cross_one_another(lines in proptest::collection::vec(line(), 1..40)) {
         let session = session(&lines);
-        let stretches = frame(&session.moments, &session.taken);
-        let of_work = |stretch: &&Stretch| stretch.kind != Kind::Subagent;
+        let units = frame(&session.moments, &session.taken);
+        let of_work = |unit: &&WorkUnit| unit.kind != WorkKind::Subagent;
         for (from, to) in pushed(&session.taken, session.moments.len()) {
-            for stretch in stretches.iter().filter(of_work) {
-                let (begins, ends) = (at(&stretch.opened), range(stretch).1.0);
+            for unit in units.iter().filter(of_work) {
+                let (begins, ends) = (at(&unit.opened), range(unit).1.0);
                 let apart = to <= begins || ends <= from;
-                prop_assert!(apart || (begins <= from && to <= ends), "{from}..{to} and {stretch:?}");
+                prop_assert!(apart || (begins <= from && to <= ends), "{from}..{to} and {unit:?}");
             }
         }
     }
@@ -132,7 +132,7 @@ proptest! {
         let lines = [&lines[..], &["u \"next\"".to_owned()]].concat();
         let next = session(&lines);
         let next = frame(&next.moments, &next.taken);
-        for (resting, next) in framer.stretches().iter().zip(&next) {
+        for (resting, next) in framer.units().iter().zip(&next) {
             if resting.closed.is_some() {
                 prop_assert_eq!(resting, next);
             }
@@ -150,17 +150,17 @@ proptest! {
         let mut begun = 0;
         for change in framer.changes() {
             match change {
-                Change::Opened(stretch) => {
-                    prop_assert_eq!(*stretch, begun);
-                    prop_assert_eq!(framer.stretches()[begun].parent, open.last().copied());
+                Change::Opened(unit) => {
+                    prop_assert_eq!(*unit, begun);
+                    prop_assert_eq!(framer.units()[begun].parent, open.last().copied());
                     begun += 1;
-                    open.push(*stretch);
+                    open.push(*unit);
                 }
-                Change::Closed(stretch) => prop_assert_eq!(open.pop(), Some(*stretch)),
+                Change::Closed(unit) => prop_assert_eq!(open.pop(), Some(*unit)),
             }
         }
-        prop_assert_eq!(begun, framer.stretches().len());
-        prop_assert!(open.iter().all(|open| framer.stretches()[*open].closed.is_none()));
+        prop_assert_eq!(begun, framer.units().len());
+        prop_assert!(open.iter().all(|open| framer.units()[*open].closed.is_none()));
     }
 }
 

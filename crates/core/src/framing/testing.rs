@@ -10,11 +10,11 @@
 
 use std::fmt::Write as _;
 
-use super::{Kind, Mark, Moment, Speaker, Stretch, Taken, Todo, TodoStatus};
+use super::{FramingMessage, Speaker, Taken, Todo, TodoStatus, WorkKind, WorkMarker, WorkUnit};
 use crate::transcript::{Anchor, CallState};
 
 pub(super) struct Session {
-    pub(super) moments: Vec<Moment>,
+    pub(super) moments: Vec<FramingMessage>,
     pub(super) taken: Taken,
 }
 
@@ -30,7 +30,7 @@ impl Session {
 
     pub(super) fn message(&mut self, line: &str) {
         let (who, rest) = line.split_once(' ').unwrap();
-        let mut moment = Moment {
+        let mut moment = FramingMessage {
             message: format!("m{}", self.moments.len() + 1),
             speaker: match who {
                 "u" => Speaker::User,
@@ -57,7 +57,7 @@ impl Session {
         self.moments.push(moment);
     }
 
-    fn call(&mut self, moment: &mut Moment, word: &str, call: String) {
+    fn call(&mut self, moment: &mut FramingMessage, word: &str, call: String) {
         let behind = |session: &mut Self, opens, closes| {
             let entry = session.taken.behind.entry(moment.message.clone()).or_default();
             *entry = (entry.0 + opens, entry.1 + closes);
@@ -66,16 +66,16 @@ impl Session {
         match (word.split(['(', ':']).next().unwrap(), inner) {
             ("push", _) => behind(self, 1, 0),
             ("pop", _) => behind(self, 0, 1),
-            ("broken", _) => moment.marks.push(Mark::BrokenOff),
+            ("broken", _) => moment.marks.push(WorkMarker::BrokenOff),
             ("todo", list) => {
                 let items = list.unwrap_or("").split(',').filter(|it| !it.is_empty()).map(item);
-                moment.marks.push(Mark::Todos { call, items: items.collect() });
+                moment.marks.push(WorkMarker::Todos { call, items: items.collect() });
                 moment.tokens += 100;
                 return;
             }
             ("sub", Some(inner)) => {
                 let (title, answer) = inner.split_once('|').unwrap_or((inner, ""));
-                moment.marks.push(Mark::Subagent {
+                moment.marks.push(WorkMarker::Subagent {
                     call,
                     title: title.to_owned(),
                     prompt: format!("Please {title}"),
@@ -89,7 +89,7 @@ impl Session {
         moment.tokens += word.split_once(':').map_or(200, |(_, tokens)| tokens.parse().unwrap());
     }
 
-    /// The stretches as a tree: kind, title, from where to where, status, results.
+    /// The units as a tree: kind, title, from where to where, status, results.
     pub(super) fn tree(&self) -> String {
         show(&super::frame(&self.moments, &self.taken))
     }
@@ -111,38 +111,38 @@ pub(super) fn tree(text: &str) -> String {
     Session::read(text).tree()
 }
 
-pub(super) fn show(stretches: &[Stretch]) -> String {
+pub(super) fn show(units: &[WorkUnit]) -> String {
     let mut out = String::new();
-    for stretch in stretches {
+    for unit in units {
         let mut depth = 0;
-        let mut parent = stretch.parent;
+        let mut parent = unit.parent;
         while let Some(above) = parent {
             depth += 1;
-            parent = stretches[above].parent;
+            parent = units[above].parent;
         }
-        let kind = match stretch.kind {
-            Kind::Turn => "turn",
-            Kind::Todo => "todo",
-            Kind::Subagent => "subagent",
+        let kind = match unit.kind {
+            WorkKind::Turn => "turn",
+            WorkKind::Todo => "todo",
+            WorkKind::Subagent => "subagent",
         };
         let at = |anchor: &Anchor| anchor.call.clone().or(anchor.message.clone()).unwrap();
-        let closed = stretch.closed.as_ref().map_or(String::new(), &at);
+        let closed = unit.closed.as_ref().map_or(String::new(), &at);
         write!(
             out,
             "{}{kind} {:?} {}..{closed} {}",
             "  ".repeat(depth),
-            stretch.identity.title,
-            at(&stretch.opened),
-            stretch.status
+            unit.identity.title,
+            at(&unit.opened),
+            unit.status
         )
         .unwrap();
-        if let Some(results) = &stretch.results {
+        if let Some(results) = &unit.results {
             write!(out, ": {results}").unwrap();
         }
-        if let Some(reason) = stretch.reason {
+        if let Some(reason) = unit.reason {
             write!(out, " ({reason})").unwrap();
         }
-        if let Some(left) = &stretch.left {
+        if let Some(left) = &unit.left {
             write!(out, " [left: {}]", left.join(", ")).unwrap();
         }
         out.push('\n');

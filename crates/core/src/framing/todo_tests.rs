@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 
 use super::testing::{Session, show, tree};
-use super::{Framer, Kind, identity_of_item};
+use super::{Framer, WorkKind, identity_of_item};
 use crate::transcript::Anchor;
 
 #[test]
@@ -249,12 +249,12 @@ fn of_a_list_that_nobody_has_seen_nothing_is_left() {
         "a \"So.\"\nu \"go on\"\na \"So.\"\nu \"go on\"\na \"So.\"\nu \"go on\"\na \"So.\"\nu \"bye\"",
     );
     let opened = Anchor { message: Some("m0".to_owned()), call: Some("m0.0".to_owned()) };
-    let open = vec![(Kind::Todo, identity_of_item("Write the parser"), opened)];
+    let open = vec![(WorkKind::Todo, identity_of_item("Write the parser"), opened)];
     let mut framer = Framer::resume(&session.taken, open);
     for moment in &session.moments {
         framer.read(moment, &session.taken);
     }
-    assert_snapshot!(show(framer.stretches()), @r#"todo "Write the parser" m0.0..m5 invalidated: So. (it was left in progress and not spoken of again)"#);
+    assert_snapshot!(show(framer.units()), @r#"todo "Write the parser" m0.0..m5 invalidated: So. (it was left in progress and not spoken of again)"#);
 }
 
 #[test]
@@ -262,14 +262,14 @@ fn an_item_whose_beginning_is_hidden_is_found_again() {
     let session = Session::read("a edit\na todo(+Write the parser,>tests)\na edit");
     let opened = Anchor { message: Some("m0".to_owned()), call: Some("m0.0".to_owned()) };
     let open = vec![
-        (Kind::Turn, identity_of_item("Add dates"), Anchor { call: None, ..opened.clone() }),
-        (Kind::Todo, identity_of_item("Write the parser"), opened),
+        (WorkKind::Turn, identity_of_item("Add dates"), Anchor { call: None, ..opened.clone() }),
+        (WorkKind::Todo, identity_of_item("Write the parser"), opened),
     ];
     let mut framer = Framer::resume(&session.taken, open);
     for moment in &session.moments {
         framer.read(moment, &session.taken);
     }
-    assert_snapshot!(show(framer.stretches()), @r#"
+    assert_snapshot!(show(framer.units()), @r#"
     turn "Add dates" m0.. in_progress
       todo "Write the parser" m0.0..m2.0 completed [left: tests]
       todo "tests" m2.0.. in_progress

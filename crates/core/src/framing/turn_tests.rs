@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 
 use super::testing::{Session, show, tree};
-use super::{Framer, Kind, identity_of};
+use super::{Framer, WorkKind, identity_of};
 use crate::transcript::Anchor;
 
 #[test]
@@ -144,7 +144,7 @@ fn what_is_handed_on_right_now_is_work_before_the_transcript_shows_it() {
     let mut framer = Framer::new(&session.taken);
     framer.read(&session.moments[0], &session.taken);
     framer.hand_on();
-    assert_snapshot!(show(framer.stretches()), @r#"turn "Have it looked at" m1.. in_progress"#);
+    assert_snapshot!(show(framer.units()), @r#"turn "Have it looked at" m1.. in_progress"#);
 }
 
 #[test]
@@ -199,13 +199,13 @@ fn no_turn_begins_or_ends_while_a_pushed_frame_is_open() {
 fn a_turn_whose_beginning_is_hidden_ends_all_the_same() {
     let session = Session::read("a edit\na \"Built.\"\nu \"thanks\"");
     let opened = Anchor { message: Some("m0".to_owned()), call: None };
-    let open = vec![(Kind::Turn, identity_of("Build it"), opened)];
+    let open = vec![(WorkKind::Turn, identity_of("Build it"), opened)];
     let mut framer = Framer::resume(&session.taken, open);
     for moment in &session.moments {
         framer.read(moment, &session.taken);
     }
     assert_eq!(framer.changes(), [super::Change::Closed(0)]);
-    assert_snapshot!(show(framer.stretches()), @r#"turn "Build it" m0..m2 completed: Built."#);
+    assert_snapshot!(show(framer.units()), @r#"turn "Build it" m0..m2 completed: Built."#);
 }
 
 #[test]
@@ -216,7 +216,7 @@ fn a_session_that_rests_ends_what_the_users_next_message_would_end() {
         framer.read(moment, &session.taken);
     }
     framer.rest();
-    assert_snapshot!(show(framer.stretches()), @r#"turn "Build it" m1..m3 completed: Built."#);
+    assert_snapshot!(show(framer.units()), @r#"turn "Build it" m1..m3 completed: Built."#);
 }
 
 #[test]

@@ -3,10 +3,10 @@
 use std::collections::HashMap;
 
 use crate::text::estimate_tokens;
-use crate::transcript::{FoldOp, Message, Role, Standing};
+use crate::transcript::{FoldOp, Message, MessageKind, Role};
 
 use super::Output;
-use super::subject::{Shown, Subject, replaced};
+use super::subject::{OutputSubject, Subject, replaced};
 
 /// The weight of a message, in estimated tokens.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -109,12 +109,12 @@ impl<'a> Request<'a> {
     /// Marks the results that a newer one replaced. `frame_around` gives for a place of the transcript the one at
     /// which the innermost frame begins that is open around it; 0 without one.
     pub fn mark_replaced(&mut self, frame_around: impl Fn(usize) -> usize) {
-        let shown = |result: &SentResult<'_>| Shown {
+        let shown = |result: &SentResult<'_>| OutputSubject {
             subject: result.subject,
             at: result.at,
             frame: frame_around(result.at),
         };
-        let shown: Vec<Shown> = self.results.iter().map(shown).collect();
+        let shown: Vec<OutputSubject> = self.results.iter().map(shown).collect();
         for (result, is_replaced) in self.results.iter_mut().zip(replaced(&shown)) {
             result.output.is_replaced = is_replaced;
         }
@@ -134,7 +134,7 @@ pub fn newest_step(transcript: &[Message]) -> Option<usize> {
 }
 
 fn is_step(message: &Message) -> bool {
-    message.role == Role::Assistant && message.standing == Standing::Normal
+    message.role == Role::Assistant && message.standing == MessageKind::Normal
 }
 
 /// The message that an operation stands at.

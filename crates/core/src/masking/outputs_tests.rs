@@ -11,7 +11,7 @@ fn message(id: &str, role: Role, calls: usize) -> Message {
         },
     };
     let parts = (0..calls).map(call).collect();
-    Message { id: id.to_owned(), role, standing: Standing::Normal, parts }
+    Message { id: id.to_owned(), role, standing: MessageKind::Normal, parts }
 }
 
 fn weight(said: usize, id: &str, results: &[usize]) -> Weight {

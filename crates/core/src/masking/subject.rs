@@ -65,7 +65,7 @@ pub fn hash(value: &(impl Hash + ?Sized)) -> u64 {
 
 /// The part of an output that decides whether a newer one replaces it.
 #[derive(Clone, Copy, Debug)]
-pub struct Shown {
+pub struct OutputSubject {
     /// Its subject, where that is known.
     pub subject: Option<Subject>,
     /// Its message's place in the transcript.
@@ -76,7 +76,7 @@ pub struct Shown {
 }
 
 /// Finds the outputs that a newer one replaced; one answer for each, in the order of the request.
-pub fn replaced(outputs: &[Shown]) -> Vec<bool> {
+pub fn replaced(outputs: &[OutputSubject]) -> Vec<bool> {
     let mut newer: HashMap<u64, Vec<(Subject, usize)>> = HashMap::new();
     let mut answers: Vec<bool> = Vec::with_capacity(outputs.len());
     for output in outputs.iter().rev() {

@@ -7,8 +7,8 @@ fn read(path: &str, call: &str, output: &str) -> Subject {
 /// Outputs of one message after the other, outside of any open frame.
 fn answers(subjects: &[Subject]) -> Vec<bool> {
     let shown = subjects.iter().enumerate();
-    let shown: Vec<Shown> =
-        shown.map(|(at, it)| Shown { subject: Some(*it), at, frame: 0 }).collect();
+    let shown: Vec<OutputSubject> =
+        shown.map(|(at, it)| OutputSubject { subject: Some(*it), at, frame: 0 }).collect();
     replaced(&shown)
 }
 
@@ -47,7 +47,7 @@ fn a_file_that_is_written_whole_and_a_call_made_again_replace_what_was_shown() {
 #[test]
 fn what_leaves_with_an_open_frame_replaces_nothing_in_front_of_it() {
     let whole = Some(read("a", "x", WHOLE));
-    let shown = |at, frame| Shown { subject: whole, at, frame };
+    let shown = |at, frame| OutputSubject { subject: whole, at, frame };
     assert_eq!(replaced(&[shown(1, 0), shown(4, 3)]), [false, false]);
     assert_eq!(replaced(&[shown(1, 0), shown(4, 3), shown(5, 3)]), [false, true, false]);
     assert_eq!(replaced(&[shown(1, 0), shown(4, 3), shown(6, 0)]), [true, true, false]);

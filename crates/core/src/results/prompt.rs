@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::evidence::{Action, Call, Happening};
+use crate::evidence::{Action, Activity, Call};
 use crate::frame::Frame;
 use crate::returned::{given, label, told_in_a_line};
 use crate::secrets::mask;
@@ -37,7 +37,7 @@ pub struct SummaryInput<'a> {
     /// Finished frames below it, in order.
     pub inside: &'a [Frame],
     /// The messages and calls in it.
-    pub span: &'a [Happening],
+    pub span: &'a [Activity],
     /// Estimated tokens of all steps in the prompt.
     pub budget: usize,
 }
@@ -74,8 +74,8 @@ pub fn summary_prompt(input: &SummaryInput<'_>) -> SummaryPrompt {
     }
     let mut steps = Vec::new();
     let mut room = input.budget;
-    for happening in input.span.iter().rev() {
-        let step = mask(&shown(happening)).into_owned();
+    for activity in input.span.iter().rev() {
+        let step = mask(&shown(activity)).into_owned();
         let cost = estimate_tokens(&step) + 1;
         let Some(left) = room.checked_sub(cost) else { break };
         room = left;
@@ -96,14 +96,14 @@ pub fn summary_prompt(input: &SummaryInput<'_>) -> SummaryPrompt {
 }
 
 /// Returns one step as text. Text is masked before it is cut, since half a secret is not recognized any more.
-fn shown(happening: &Happening) -> String {
+fn shown(activity: &Activity) -> String {
     let cut = |text: &str, most: usize| -> String {
         truncate_to_token_budget(mask(text.trim()).as_ref(), most, CUT).into_owned()
     };
-    match happening {
-        Happening::Said(text) => format!("The agent said: {}", cut(text, ANSWERED)),
-        Happening::Thought(text) => format!("The agent thought: {}", cut(text, ANSWERED)),
-        Happening::Called(call) => {
+    match activity {
+        Activity::Said(text) => format!("The agent said: {}", cut(text, ANSWERED)),
+        Activity::Thought(text) => format!("The agent thought: {}", cut(text, ANSWERED)),
+        Activity::Called(call) => {
             let Call { tool, input, output, exit, failed, action, .. } = call;
             let asked = match action {
                 Action::Ran(command) => format!("ran: {}", cut(command, ASKED)),

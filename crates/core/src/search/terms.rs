@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashSet};
 
-use crate::text::{Stretch, for_each_stretch, is_joint, is_unspaced, parts};
+use crate::text::{Segment, for_each_segment, is_joint, is_unspaced, parts};
 
 /// Bytes of the longest term that is kept as it is.
 const LONGEST_TERM: usize = 40;
@@ -80,7 +80,7 @@ impl Terms {
     }
 }
 
-/// A stretch of letters and digits.
+/// A segment of letters and digits.
 struct Atom<'t> {
     whole: &'t str,
     /// None for words of one part only.
@@ -121,7 +121,7 @@ impl<'t> Atom<'t> {
     }
 
     /// Returns the clue of a text that holds it, perhaps as a part of more.
-    fn cut(&self, place: Place) -> Option<Clue> {
+    fn cut(&self, place: LetterPosition) -> Option<Clue> {
         let is_pairs = || self.whole.chars().all(is_unspaced) && self.whole.chars().count() > 1;
         if self.whole.is_ascii() {
             Some(Clue::Letters(self.whole.to_ascii_lowercase(), place))
@@ -144,10 +144,10 @@ impl<'t> Atom<'t> {
 
 /// Calls `seen` with the atoms of a text, and with whether each is joined to the one before.
 fn for_each_atom<'t>(text: &'t str, mut seen: impl FnMut(Atom<'t>, bool)) {
-    for_each_stretch(text, |stretch| match stretch {
-        Stretch::Word(whole) => seen(Atom { whole, parts: Vec::new(), is_unspaced: false }, false),
-        Stretch::Joined(stretch) => {
-            let atoms = stretch.split(is_joint).filter(|atom| !atom.is_empty());
+    for_each_segment(text, |segment| match segment {
+        Segment::Word(whole) => seen(Atom { whole, parts: Vec::new(), is_unspaced: false }, false),
+        Segment::Joined(segment) => {
+            let atoms = segment.split(is_joint).filter(|atom| !atom.is_empty());
             for (at, whole) in atoms.enumerate() {
                 let is_unspaced = !whole.is_ascii() && whole.contains(is_unspaced);
                 let parts: Vec<_> = parts(whole).collect();
@@ -226,12 +226,12 @@ pub enum Clue {
     /// All terms of at least one of these sets.
     Terms(Vec<BTreeSet<String>>),
     /// It holds a word that is kept as such and has these letters at some place, or it is [`ODD`].
-    Letters(String, Place),
+    Letters(String, LetterPosition),
 }
 
 /// Where letters stand in a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum LetterPosition {
     /// It begins with them.
     Begin,
     /// Anywhere.
@@ -272,9 +272,9 @@ impl Known {
         for_each_atom(text, |atom, is_joined| {
             let at = atom.whole.as_ptr() as usize;
             let place = match (at == begin, at + atom.whole.len() == end) {
-                (true, true) => Place::Inside,
-                (true, false) => Place::End,
-                (false, true) => Place::Begin,
+                (true, true) => LetterPosition::Inside,
+                (true, false) => LetterPosition::End,
+                (false, true) => LetterPosition::Begin,
                 (false, false) => {
                     clues.words.push((atom.whole.len(), Clue::Terms(vec![atom.sure()])));
                     if let Some(before) = &before {

@@ -30,23 +30,23 @@ pub fn extract_keywords(text: &str) -> Vec<String> {
 /// Shows `seen` every word and every part of one in `text`, as written, as often as it stands there;
 /// stop words too.
 pub(crate) fn for_each_word(text: &str, mut seen: impl FnMut(&str)) {
-    for_each_stretch(text, |stretch| match stretch {
-        Stretch::Word(word) => seen(word),
-        Stretch::Joined(stretch) => words_of(stretch, &mut seen),
+    for_each_segment(text, |segment| match segment {
+        Segment::Word(word) => seen(word),
+        Segment::Joined(segment) => words_of(segment, &mut seen),
     });
 }
 
-/// A stretch of letters, digits and marks that hold them together.
+/// A segment of letters, digits and marks that hold them together.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Stretch<'t> {
+pub(crate) enum Segment<'t> {
     /// One word without parts.
     Word(&'t str),
     /// A possible identifier or path.
     Joined(&'t str),
 }
 
-/// Shows `seen` every stretch of `text` in order.
-pub(crate) fn for_each_stretch<'t>(text: &'t str, mut seen: impl FnMut(Stretch<'t>)) {
+/// Shows `seen` every segment of `text` in order.
+pub(crate) fn for_each_segment<'t>(text: &'t str, mut seen: impl FnMut(Segment<'t>)) {
     let bytes = text.as_bytes();
     let class =
         |at: usize| bytes.get(at).map_or(Class::Outside, |byte| CLASSES[usize::from(*byte)]);
@@ -66,20 +66,20 @@ pub(crate) fn for_each_stretch<'t>(text: &'t str, mut seen: impl FnMut(Stretch<'
             _ => false,
         };
         if has_ended && matches!(class(start), Class::Small | Class::Capital) {
-            seen(Stretch::Word(text.get(start..at).unwrap_or_default()));
+            seen(Segment::Word(text.get(start..at).unwrap_or_default()));
             continue;
         }
         while class(at) != Class::Outside {
             at += 1;
         }
-        // All that is outside is ASCII, so the stretch starts and ends between characters.
-        let stretch = text.get(start..at).unwrap_or_default();
-        if stretch.is_ascii() {
-            seen(Stretch::Joined(stretch));
+        // All that is outside is ASCII, so the segment starts and ends between characters.
+        let segment = text.get(start..at).unwrap_or_default();
+        if segment.is_ascii() {
+            seen(Segment::Joined(segment));
         } else {
-            stretch
+            segment
                 .split(|char: char| !(char.is_alphanumeric() || is_joint(char)))
-                .for_each(|word| seen(Stretch::Joined(word)));
+                .for_each(|word| seen(Segment::Joined(word)));
         }
     }
 }

@@ -68,7 +68,7 @@ enum Lead {
 /// A stretch without white space; long ones in tiny pieces are base64 or hex, whose pieces are no
 /// words that a vocabulary has.
 #[derive(Default)]
-struct Run {
+struct TokenRun {
     bytes: usize,
     pieces: usize,
     letters: usize,
@@ -76,7 +76,7 @@ struct Run {
     beyond_hex: bool,
 }
 
-impl Run {
+impl TokenRun {
     const BLOB_BYTES: usize = 24;
 
     fn charge(&self) -> usize {
@@ -94,12 +94,19 @@ struct Pieces<'a> {
     at: usize,
     joined: bool,
     settled: usize,
-    run: Run,
+    run: TokenRun,
 }
 
 impl<'a> Pieces<'a> {
     fn new(text: &'a str) -> Self {
-        Self { text, bytes: text.as_bytes(), at: 0, joined: false, settled: 0, run: Run::default() }
+        Self {
+            text,
+            bytes: text.as_bytes(),
+            at: 0,
+            joined: false,
+            settled: 0,
+            run: TokenRun::default(),
+        }
     }
 
     fn units(&self) -> usize {
@@ -113,19 +120,19 @@ impl<'a> Pieces<'a> {
             return false;
         };
         match kind {
-            Kind::Space => self.white_space(),
-            Kind::Digit => {
-                let end = self.end_of(start, |kind| kind == Kind::Digit, 3);
+            CharClass::Space => self.white_space(),
+            CharClass::Digit => {
+                let end = self.end_of(start, |kind| kind == CharClass::Digit, 3);
                 self.take(end, 100);
                 self.joined = true;
             }
-            Kind::Upper | Kind::Lower | Kind::Wide => {
+            CharClass::Upper | CharClass::Lower | CharClass::Wide => {
                 let lead = if self.joined { Lead::Joined } else { Lead::Line };
                 self.word(start, lead);
             }
-            Kind::Mark | Kind::Symbol => {
+            CharClass::Mark | CharClass::Symbol => {
                 let after = start + self.width(start);
-                if self.kind(after).is_some_and(Kind::is_letter) {
+                if self.kind(after).is_some_and(CharClass::is_letter) {
                     let may_be_blob = matches!(self.bytes.get(start), Some(b'+' | b'/' | b'='));
                     if !may_be_blob {
                         self.settle();
@@ -140,14 +147,14 @@ impl<'a> Pieces<'a> {
         true
     }
 
-    fn kind(&self, at: usize) -> Option<Kind> {
+    fn kind(&self, at: usize) -> Option<CharClass> {
         let byte = *self.bytes.get(at)?;
         let ascii = KINDS.get(usize::from(byte)).copied();
-        Some(ascii.unwrap_or_else(|| Kind::of_wide(self.char_at(at))))
+        Some(ascii.unwrap_or_else(|| CharClass::of_wide(self.char_at(at))))
     }
 
     /// Where the bytes of one kind that start at `at` end.
-    fn skip(&self, mut at: usize, kind: Kind) -> usize {
+    fn skip(&self, mut at: usize, kind: CharClass) -> usize {
         while let Some(byte) = self.bytes.get(at)
             && KINDS.get(usize::from(*byte)) == Some(&kind)
         {
@@ -169,7 +176,7 @@ impl<'a> Pieces<'a> {
     }
 
     /// Where the kinds that `belongs` accepts end, at most `limit` characters on.
-    fn end_of(&self, mut at: usize, belongs: impl Fn(Kind) -> bool, limit: usize) -> usize {
+    fn end_of(&self, mut at: usize, belongs: impl Fn(CharClass) -> bool, limit: usize) -> usize {
         for _ in 0..limit {
             match self.kind(at) {
                 Some(kind) if belongs(kind) => at += self.width(at),
@@ -188,7 +195,7 @@ impl<'a> Pieces<'a> {
 
     fn settle(&mut self) {
         self.settled += self.run.charge();
-        self.run = Run::default();
+        self.run = TokenRun::default();
     }
 
     /// Line ends are one piece with what precedes them; of the blanks after them, the last joins the word or mark
@@ -199,7 +206,7 @@ impl<'a> Pieces<'a> {
         let start = self.at;
         let mut end = start;
         let mut line_end = start;
-        while self.kind(end) == Some(Kind::Space) {
+        while self.kind(end) == Some(CharClass::Space) {
             let width = self.width(end);
             if matches!(self.bytes.get(end), Some(b'\n' | b'\r')) {
                 line_end = end + width;
@@ -220,7 +227,7 @@ impl<'a> Pieces<'a> {
         }
         match self.kind(end) {
             Some(kind) if kind.is_letter() => self.word(end, Lead::Space),
-            Some(Kind::Mark | Kind::Symbol) => self.marks(end),
+            Some(CharClass::Mark | CharClass::Symbol) => self.marks(end),
             _ => {
                 self.settled += 100;
                 self.at = end;
@@ -244,11 +251,11 @@ impl<'a> Pieces<'a> {
         let mut same = true;
         let mut blob = true;
         let first = self.char_at(start);
-        while let Some(kind @ (Kind::Mark | Kind::Symbol)) = self.kind(end) {
+        while let Some(kind @ (CharClass::Mark | CharClass::Symbol)) = self.kind(end) {
             let mark = self.char_at(end);
             same &= mark == first;
             blob &= matches!(mark, '+' | '/' | '=');
-            if kind == Kind::Symbol {
+            if kind == CharClass::Symbol {
                 extra += if u32::from(mark) >= 0x1_F000 { 130 } else { 40 };
             }
             count += 1;
@@ -279,10 +286,14 @@ impl<'a> Pieces<'a> {
 
     /// Reads a word that starts at `start`: capitals, then small letters; `lead` is the character before.
     fn word(&mut self, start: usize, lead: Lead) {
-        let small = self.skip(start, Kind::Upper);
-        let mut end = self.skip(small, Kind::Lower);
+        let small = self.skip(start, CharClass::Upper);
+        let mut end = self.skip(small, CharClass::Lower);
         let cost = if self.bytes.get(end).is_some_and(|byte| !byte.is_ascii()) {
-            end = self.end_of(end, |kind| matches!(kind, Kind::Wide | Kind::Lower), usize::MAX);
+            end = self.end_of(
+                end,
+                |kind| matches!(kind, CharClass::Wide | CharClass::Lower),
+                usize::MAX,
+            );
             wide_word(self.text.get(start..end).unwrap_or_default())
         } else {
             ascii_word(end - start, lead, end == small)
@@ -309,7 +320,7 @@ impl<'a> Pieces<'a> {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum CharClass {
     Upper,
     Lower,
     /// A letter beyond ASCII.
@@ -321,23 +332,23 @@ enum Kind {
     Symbol,
 }
 
-static KINDS: [Kind; 128] = {
-    let mut kinds = [Kind::Mark; 128];
+static KINDS: [CharClass; 128] = {
+    let mut kinds = [CharClass::Mark; 128];
     let mut byte: u8 = 0;
     while byte < 128 {
         kinds[byte as usize] = match byte {
-            b'a'..=b'z' => Kind::Lower,
-            b'A'..=b'Z' => Kind::Upper,
-            b'0'..=b'9' => Kind::Digit,
-            b' ' | b'\t'..=b'\r' => Kind::Space,
-            _ => Kind::Mark,
+            b'a'..=b'z' => CharClass::Lower,
+            b'A'..=b'Z' => CharClass::Upper,
+            b'0'..=b'9' => CharClass::Digit,
+            b' ' | b'\t'..=b'\r' => CharClass::Space,
+            _ => CharClass::Mark,
         };
         byte += 1;
     }
     kinds
 };
 
-impl Kind {
+impl CharClass {
     fn of_wide(char: char) -> Self {
         if char.is_alphabetic() {
             Self::Wide

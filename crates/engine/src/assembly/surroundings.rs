@@ -82,10 +82,10 @@ pub(super) fn surroundings(
     let mut visible = BTreeSet::new();
     for sibling in siblings.iter().filter(|it| it.session.is_some() && frame.session.is_some()) {
         let told = || {
-            let errand = sibling.session.as_deref().map(|session| view.errand_in(session));
-            let errand = errand.transpose()?.flatten();
-            Ok::<_, EngineError>(errand.is_some_and(|it| {
-                it.errand.frame == sibling.num && Some(it.errand.caller) == frame.session
+            let delegation = sibling.session.as_deref().map(|session| view.delegation_in(session));
+            let delegation = delegation.transpose()?.flatten();
+            Ok::<_, EngineError>(delegation.is_some_and(|it| {
+                it.delegation.frame == sibling.num && Some(it.delegation.caller) == frame.session
             }))
         };
         if sibling.session == frame.session || told()? {

@@ -21,7 +21,7 @@ use crate::compaction::Compactions;
 use crate::conversation::Conversation;
 use crate::effect::{Effect, Reaction};
 use crate::error::{EngineError, Kind};
-use crate::generator::Made;
+use crate::generator::GeneratedResults;
 use crate::lock::lock;
 
 /// Why there is no summary, where the host has not said anything.
@@ -64,7 +64,7 @@ impl Compactions {
         &self,
         session: &str,
         came: Came<'_>,
-        made: Option<&Made>,
+        made: Option<&GeneratedResults>,
     ) -> Result<Option<Notice>, EngineError> {
         let look = |view: &View<'_>| {
             let known = match came.message() {
@@ -106,7 +106,7 @@ impl Compactions {
         pending: &PendingCompaction,
         completion: &PendingCompletion,
         came: Came<'_>,
-        made: Option<&Made>,
+        made: Option<&GeneratedResults>,
     ) -> Result<Compaction, EngineError> {
         let summary = came.text();
         let view = change.view();
@@ -114,7 +114,7 @@ impl Compactions {
         let bare = summary.is_err() && completion.results.is_none() && before.results.is_none();
         let extracted = match made {
             None if bare => {
-                self.span_reader.extracted(&self.span_reader.happenings_in(&view, &before)?)
+                self.span_reader.extracted(&self.span_reader.activities_in(&view, &before)?)
             }
             _ => None,
         };

@@ -7,14 +7,14 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use alignment::{Copy, align};
-use callstack_core::transcript::{PartBody, SpanOrigin, Standing, newest_summary};
+use callstack_core::transcript::{MessageKind, PartBody, SpanOrigin, newest_summary};
 use callstack_store::View;
 use serde_json::Value;
 
 use super::folding::PATIENCE;
 use super::stale::is_step;
 use super::sync::begins_with_steps;
-use super::{Conversation, Shown, SyncRequest};
+use super::{Conversation, HostMessage, SyncRequest};
 use crate::compaction::Summary;
 use crate::conversation::fork::Forks;
 use crate::error::EngineError;
@@ -46,7 +46,7 @@ impl Copied {
     fn of_session(
         view: &View<'_>,
         session: String,
-        shown: &[Shown],
+        shown: &[HostMessage],
         likenesses: &[Option<u64>],
     ) -> Result<Self, EngineError> {
         let mut places = HashMap::new();
@@ -58,7 +58,7 @@ impl Copied {
         }
         let copies = shown.iter().zip(likenesses).map(|(shown, likeness)| Copy {
             likeness: *likeness,
-            is_summary: shown.message.standing == Standing::Summary,
+            is_summary: shown.message.standing == MessageKind::Summary,
         });
         let mut found = align(&copies.collect::<Vec<_>>(), &originals);
         let alike = found.iter().flatten().count();
@@ -97,7 +97,7 @@ impl Copied {
     }
 
     /// The steps that the original never showed: nothing is known of the requests for them.
-    pub(super) fn not_copied(&self, shown: &[Shown]) -> Vec<String> {
+    pub(super) fn not_copied(&self, shown: &[HostMessage]) -> Vec<String> {
         let copies = shown.iter().zip(&self.copies);
         let own = copies.filter(|(shown, (_, of))| of.is_none() && is_step(&shown.message));
         own.map(|(shown, _)| shown.message.id.clone()).collect()
@@ -198,7 +198,7 @@ impl Forks {
 }
 
 /// The calls that a message shows.
-fn calls(shown: &Shown) -> impl Iterator<Item = &str> {
+fn calls(shown: &HostMessage) -> impl Iterator<Item = &str> {
     shown.message.parts.iter().filter_map(|part| match &part.body {
         PartBody::Tool { call, .. } => Some(call.as_str()),
         _ => None,

@@ -2,11 +2,11 @@
 
 use callstack_core::fold::Folded;
 use callstack_core::transcript::{
-    Anchor, CallState, FoldOp, Message, Part, PartBody, Role, Standing,
+    Anchor, CallState, FoldOp, Message, MessageKind, Part, PartBody, Role,
 };
 use serde_json::{Value, json};
 
-use super::{Shown, SyncAnswer, SyncRequest};
+use super::{HostMessage, SyncAnswer, SyncRequest};
 use crate::call::Caller;
 use crate::lock::lock;
 use crate::recorder::Ticket;
@@ -14,15 +14,15 @@ use crate::{Engine, Settings, SystemRequest, SystemWorld, operations};
 
 const SESSION: &str = "ses_1";
 
-fn message(id: &str, role: Role, bodies: Vec<PartBody>) -> Shown {
+fn message(id: &str, role: Role, bodies: Vec<PartBody>) -> HostMessage {
     let part = |(at, body)| Part { id: format!("{id}_{at}"), body };
     let parts = bodies.into_iter().enumerate().map(part).collect();
-    let message = Message { id: id.to_owned(), role, standing: Standing::Normal, parts };
-    Shown::of(message, "{}".to_owned())
+    let message = Message { id: id.to_owned(), role, standing: MessageKind::Normal, parts };
+    HostMessage::of(message, "{}".to_owned())
 }
 
 /// A step that thinks and calls a tool.
-fn step(id: &str, tool: &str) -> Shown {
+fn step(id: &str, tool: &str) -> HostMessage {
     let call = format!("call_{id}");
     let tool = PartBody::Tool { call, tool: tool.to_owned(), state: CallState::Completed };
     message(id, Role::Assistant, vec![PartBody::Reasoning { sealed: false }, tool])
@@ -42,7 +42,7 @@ fn operate(engine: &Engine, id: &str, name: &str, arguments: Value) {
 }
 
 /// Shows all messages to a process that knows none. Returns the serial and the operations of the answer.
-fn sync(engine: &Engine, shown: &[Shown], applied: i64) -> (i64, Vec<FoldOp>) {
+fn sync(engine: &Engine, shown: &[HostMessage], applied: i64) -> (i64, Vec<FoldOp>) {
     let request = SyncRequest {
         session: SESSION.to_owned(),
         host: "test".to_owned(),
@@ -71,7 +71,7 @@ fn a_step_behind_an_unfolded_span_goes_without_reasoning_also_while_the_disk_is_
     let world = Box::new(SystemWorld);
     let engine = Engine::open_unchecked(folder.path(), Settings::default(), world).unwrap();
     let words = PartBody::Text { synthetic: false, chars: 5, head: "Build".to_owned() };
-    let user = Shown { words: "Build".to_owned(), ..message("m1", Role::User, vec![words]) };
+    let user = HostMessage { words: "Build".to_owned(), ..message("m1", Role::User, vec![words]) };
     let mut shown = vec![user, step("m2", "stack_frame_push")];
     let child = json!({"title": "parser", "successCriteria": "it parses"});
     operate(&engine, "m2", "stack_frame_push", child);
@@ -108,7 +108,7 @@ fn a_text_that_waits_for_the_disk_is_folded_by_the_next_call() {
     let world = Box::new(SystemWorld);
     let engine = Engine::open_unchecked(folder.path(), Settings::default(), world).unwrap();
     let words = PartBody::Text { synthetic: false, chars: 5, head: "Build".to_owned() };
-    let user = Shown { words: "Build".to_owned(), ..message("m1", Role::User, vec![words]) };
+    let user = HostMessage { words: "Build".to_owned(), ..message("m1", Role::User, vec![words]) };
     let child = json!({"title": "parser", "successCriteria": "it parses"});
     operate(&engine, "m2", "stack_frame_push", child);
     let shown = [user, step("m2", "stack_frame_push"), step("m3", "bash"), step("m4", "bash")];

@@ -8,10 +8,12 @@ mod carry;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use callstack_core::framing::{Framer, Kind, Mark, Moment, Speaker, Taken, open_items};
-use callstack_core::transcript::{Anchor, Span, SpanOrigin, Standing};
+use callstack_core::framing::{
+    Framer, FramingMessage, Speaker, Taken, WorkKind, WorkMarker, open_items,
+};
+use callstack_core::transcript::{Anchor, MessageKind, Span, SpanOrigin};
 
-use super::{Conversation, Fact, Shown};
+use super::{Conversation, Fact, HostMessage};
 use crate::assembly::Contexts;
 use crate::commands::Commands;
 use crate::error::EngineError;
@@ -25,9 +27,9 @@ use crate::settings::Level;
 /// The state of framing in this process. All of it can be restored from the transcript and the store.
 #[derive(Debug, Default)]
 pub(super) struct Framing {
-    moments: Vec<Moment>,
+    moments: Vec<FramingMessage>,
     /// Messages that the host has reported and not shown yet, such as a closing reply.
-    recorded: Vec<Moment>,
+    recorded: Vec<FramingMessage>,
     framer: Option<Framer>,
     /// The number of moments that the framer has read, and the frames that it was given.
     read: usize,
@@ -54,11 +56,11 @@ impl Framing {
         }
     }
 
-    pub(super) fn show(&mut self, shown: &mut Shown) {
+    pub(super) fn show(&mut self, shown: &mut HostMessage) {
         self.moments.push(moment(shown));
     }
 
-    pub(super) fn record(&mut self, shown: &mut Shown) {
+    pub(super) fn record(&mut self, shown: &mut HostMessage) {
         let moment = moment(shown);
         self.recorded.retain(|known| known.message != moment.message);
         if self.moments.iter().rev().take(2).all(|known| known.message != moment.message) {
@@ -69,7 +71,7 @@ impl Framing {
     /// The newest message, where the agent wrote its list in it.
     pub(super) fn newest_list(&self) -> Option<&str> {
         let newest = self.moments.last()?;
-        let is_list = newest.marks.iter().any(|mark| matches!(mark, Mark::Todos { .. }));
+        let is_list = newest.marks.iter().any(|mark| matches!(mark, WorkMarker::Todos { .. }));
         is_list.then_some(newest.message.as_str())
     }
 
@@ -80,7 +82,7 @@ impl Framing {
     }
 
     /// Returns the moments after the place where a root begins and before a turn.
-    fn between(&self, begins: &Anchor, turn: &Anchor) -> impl Iterator<Item = &Moment> {
+    fn between(&self, begins: &Anchor, turn: &Anchor) -> impl Iterator<Item = &FramingMessage> {
         let place = |anchor: &Anchor| {
             let id = anchor.message.as_ref()?;
             self.moments.iter().position(|moment| moment.message == *id)
@@ -95,7 +97,7 @@ impl Framing {
         let all = || self.moments.iter().chain(&self.recorded).rev();
         let work = all().take_while(|moment| behind != Some(moment.message.as_str()));
         let list = work.flat_map(|moment| moment.marks.iter().rev()).find_map(|mark| match mark {
-            Mark::Todos { items, .. } => Some(items),
+            WorkMarker::Todos { items, .. } => Some(items),
             _ => None,
         });
         list.map(open_items)
@@ -126,16 +128,16 @@ impl Framing {
 }
 
 /// Moves the divisions of work in a message's facts to framing, which alone reads them.
-fn moment(shown: &mut Shown) -> Moment {
+fn moment(shown: &mut HostMessage) -> FramingMessage {
     let facts = std::mem::take(&mut shown.facts);
-    let mut marks: Vec<Mark> = Vec::new();
+    let mut marks: Vec<WorkMarker> = Vec::new();
     for fact in facts {
         match fact {
             Fact::Division(mark) => marks.push(mark),
             fact => shown.facts.push(fact),
         }
     }
-    Moment::of(&shown.message, shown.words.clone(), shown.said + shown.heard, marks)
+    FramingMessage::of(&shown.message, shown.words.clone(), shown.said + shown.heard, marks)
 }
 
 /// Begins and ends automatic frames, under the level `auto`.
@@ -309,8 +311,8 @@ impl WorkFraming {
         let mut open = Vec::new();
         for span in conversation.spans.iter().filter(hidden) {
             let kind = match span.origin {
-                SpanOrigin::Turn | SpanOrigin::FirstTurn => Kind::Turn,
-                SpanOrigin::Todo => Kind::Todo,
+                SpanOrigin::Turn | SpanOrigin::FirstTurn => WorkKind::Turn,
+                SpanOrigin::Todo => WorkKind::Todo,
                 _ => continue,
             };
             if !span.detached && span.live_close().is_none() {
@@ -328,7 +330,7 @@ impl Conversation {
     }
 
     fn is_compacted(&self) -> bool {
-        self.transcript.iter().any(|message| message.standing == Standing::Summary)
+        self.transcript.iter().any(|message| message.standing == MessageKind::Summary)
     }
 
     fn shown_ids(&self) -> HashSet<&str> {

@@ -2,11 +2,11 @@
 
 use std::collections::HashSet;
 
-use callstack_core::transcript::{Anchor, CallState, Message, Part, PartBody, Role, Standing};
+use callstack_core::transcript::{Anchor, CallState, Message, MessageKind, Part, PartBody, Role};
 use serde_json::json;
 use tempfile::TempDir;
 
-use super::{Shown, SyncAnswer, SyncRequest};
+use super::{HostMessage, SyncAnswer, SyncRequest};
 use crate::call::Caller;
 use crate::{Engine, Settings, SystemWorld, operations};
 
@@ -15,7 +15,7 @@ struct Host {
     engine: Engine,
     _folder: TempDir,
     session: String,
-    shown: Vec<Shown>,
+    shown: Vec<HostMessage>,
     /// Everything from here on is undone, but can be redone.
     hidden_from: Option<usize>,
     made: usize,
@@ -31,7 +31,7 @@ impl Host {
         Self { engine, _folder: folder, session, shown: Vec::new(), hidden_from: None, made: 0 }
     }
 
-    fn visible(&self) -> &[Shown] {
+    fn visible(&self) -> &[HostMessage] {
         &self.shown[..self.hidden_from.unwrap_or(self.shown.len())]
     }
 
@@ -42,10 +42,10 @@ impl Host {
         self.made += 1;
         let id = format!("msg_{}", self.made);
         let parts = vec![Part { id: format!("prt_{}", self.made), body }];
-        self.shown.push(Shown {
+        self.shown.push(HostMessage {
             words: "words".to_owned(),
-            ..Shown::of(
-                Message { id: id.clone(), role, standing: Standing::Normal, parts },
+            ..HostMessage::of(
+                Message { id: id.clone(), role, standing: MessageKind::Normal, parts },
                 "{}".to_owned(),
             )
         });

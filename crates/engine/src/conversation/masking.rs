@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 
 use callstack_core::cost::PAUSE;
 use callstack_core::event::{Event, MaskedOutput};
-use callstack_core::evidence::{Call, Happening};
+use callstack_core::evidence::{Activity, Call};
 use callstack_core::fold::{Folded, Mask, Placement};
 use callstack_core::frame::FrameNum;
 use callstack_core::masking::outputs::{Request, SentResult, Weight, newest_step};
@@ -20,7 +20,7 @@ use callstack_store::{StoreError, StoredMask, View};
 
 use super::folding::PATIENCE;
 use super::notes::{LEAVING, note};
-use super::{Conversation, Shown};
+use super::{Conversation, HostMessage};
 use crate::conversation::folding::Folding;
 use crate::error::EngineError;
 use crate::generator::READ;
@@ -54,7 +54,7 @@ impl Masking {
     }
 
     /// Takes over a message; `place` is where it stands by first appearance.
-    pub(super) fn show(&mut self, shown: &mut Shown, place: u64) {
+    pub(super) fn show(&mut self, shown: &mut HostMessage, place: u64) {
         let results = std::mem::take(&mut shown.results);
         let before = self.heavy.last().copied().unwrap_or_default();
         self.heavy.push(before + results.iter().map(|it| it.tokens).sum::<usize>());
@@ -366,10 +366,10 @@ impl Folding {
         let wanted: HashSet<&str> = batch.iter().map(|result| result.message).collect();
         let mut calls = HashMap::new();
         for message in messages.iter().filter(|message| wanted.contains(message.id.as_str())) {
-            for (part, happening) in reader(&message.json, self.kernel.project()) {
+            for (part, activity) in reader(&message.json, self.kernel.project()) {
                 let of_part = |it: &&SentResult<'_>| it.message == message.id && it.part == part;
-                if let (Happening::Called(call), Some(result)) =
-                    (happening, batch.iter().find(of_part))
+                if let (Activity::Called(call), Some(result)) =
+                    (activity, batch.iter().find(of_part))
                 {
                     calls.insert((result.message, result.part), call);
                 }

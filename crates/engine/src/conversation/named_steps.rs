@@ -5,19 +5,19 @@ mod overtaken;
 
 use callstack_core::decide::nearest_chosen;
 use callstack_core::event::Event;
-use callstack_core::evidence::{Call, Happening};
+use callstack_core::evidence::{Activity, Call};
 use callstack_core::fold::{Folded, Placement, since};
 use callstack_core::frame::{FrameNum, Status};
 use callstack_core::masking::outputs::Request;
 use callstack_core::named_steps::{Doing, NamedSteps, Step, name_of, naming, steps_to_name};
 use callstack_core::transcript::{
-    Anchor, CallState, FoldOp, Message, PartBody, Role, Span, Standing,
+    Anchor, CallState, FoldOp, Message, MessageKind, PartBody, Role, Span,
 };
 use callstack_store::View;
 
 use super::folding::{PATIENCE, live};
 use super::notes::note;
-use super::{Conversation, Shown};
+use super::{Conversation, HostMessage};
 use crate::conversation::files_before::StepQueries;
 use crate::conversation::folding::Folding;
 use crate::error::EngineError;
@@ -49,7 +49,7 @@ impl Naming {
     }
 
     /// Takes over a message; `place` is where it stands by first appearance.
-    pub(super) fn show(&mut self, shown: &Shown, place: u64) {
+    pub(super) fn show(&mut self, shown: &HostMessage, place: u64) {
         let before = self.up_to(self.returned.len());
         if place < self.looked_at && self.old == self.returned.len() {
             self.old += 1;
@@ -124,7 +124,7 @@ fn is_work((_, tool, state): &(&str, &str, CallState)) -> bool {
 }
 
 fn is_step(message: &Message) -> bool {
-    message.role == Role::Assistant && message.standing == Standing::Normal
+    message.role == Role::Assistant && message.standing == MessageKind::Normal
 }
 
 impl Conversation {
@@ -367,11 +367,11 @@ impl SpanReader {
         };
         let Some(message) = message_of(view, session, message)? else { return Ok(None) };
         let parts = crate::work::Parts::of(&message.json);
-        let happenings = reader(&message.json, self.env.project()).into_iter();
-        let made = happenings.filter(|(part, _)| parts.is_of(part, call));
-        Ok(made.map(|(_, happening)| happening).find_map(|it| match it {
-            Happening::Called(call) => Some(call),
-            Happening::Said(_) | Happening::Thought(_) => None,
+        let activities = reader(&message.json, self.env.project()).into_iter();
+        let made = activities.filter(|(part, _)| parts.is_of(part, call));
+        Ok(made.map(|(_, activity)| activity).find_map(|it| match it {
+            Activity::Called(call) => Some(call),
+            Activity::Said(_) | Activity::Thought(_) => None,
         }))
     }
 }

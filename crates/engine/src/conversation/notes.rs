@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use callstack_core::autonomy::Kind;
+use callstack_core::autonomy::SuggestionKind;
 use callstack_core::event::Event;
 use callstack_core::fold::{Note, Placement};
 use callstack_core::named_steps::is_ours;
@@ -16,7 +16,7 @@ use super::Conversation;
 use super::watch::is_user_turn;
 use crate::autonomy::{Boundary, Proposal, Suggestions};
 use crate::compaction::{Compactions, told};
-use crate::errands::Delegation;
+use crate::delegations::Delegation;
 use crate::error::EngineError;
 use crate::kernel::Kernel;
 use crate::queries::Queries;
@@ -246,7 +246,11 @@ impl Notes {
         let signals = self.suggestions.signals(conversation, &span)?;
         // A pop of a frame that is never folded frees nothing, and automatic frames end by themselves.
         let pops = span.foldable && !span.origin.is_automatic();
-        let kinds: &[Kind] = if pops { &[Kind::Pop, Kind::Push] } else { &[Kind::Push] };
+        let kinds: &[SuggestionKind] = if pops {
+            &[SuggestionKind::Pop, SuggestionKind::Push]
+        } else {
+            &[SuggestionKind::Push]
+        };
         let mut proposals = Proposal::of(span.frame, kinds, settings, &signals);
         let boundary = conversation.boundary();
         proposals.retain(|proposal| proposal.belongs_at(boundary));

@@ -4,7 +4,7 @@
 //! Messages that are stored already are skipped, so that a recording may be imported again once it has grown. A
 //! session in which all work has ended ends with the agent's last words; one that was broken off stays as it was.
 
-mod kin;
+mod session_links;
 
 use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ use callstack_core::transcript::{Anchor, Outcome, Role, SpanOrigin};
 use callstack_store::{MessageBody, StoreError, StoredMessage};
 use serde::Serialize;
 
-use super::{Fact, Past, Shown};
+use super::{Fact, HostMessage, Past};
 use crate::call::Caller;
 use crate::conversation::framing::WorkFraming;
 use crate::error::{EngineError, Kind};
@@ -87,7 +87,7 @@ pub struct PastMessage {
     /// When it was written: milliseconds since 1970.
     pub at: Option<i64>,
     /// Its content, and its stored form.
-    pub shown: Shown,
+    pub shown: HostMessage,
     /// The ids of its calls.
     pub calls: Vec<String>,
 }
@@ -209,7 +209,7 @@ struct Takeover<'a> {
 }
 
 /// A session on its way into the store.
-struct Way<'a> {
+struct PendingSession<'a> {
     session: &'a PastSession,
     place: usize,
     /// The messages that the store has.
@@ -265,7 +265,7 @@ impl<'a> Takeover<'a> {
             return self.children_of(place);
         }
         self.counts.sessions += 1;
-        let way = Way { session, place, known, caller, at: None, unwritten: Vec::new() };
+        let way = PendingSession { session, place, known, caller, at: None, unwritten: Vec::new() };
         self.parts.sessions.forget(&session.session);
         let outcome = self.go(way);
         self.parts.sessions.forget(&session.session);
@@ -307,7 +307,7 @@ impl<'a> Takeover<'a> {
     }
 
     /// Takes a session over, message by message. Returns the time of the last one.
-    fn go(&mut self, mut way: Way<'a>) -> Result<i64, EngineError> {
+    fn go(&mut self, mut way: PendingSession<'a>) -> Result<i64, EngineError> {
         let (parts, id) = (self.parts, &way.session.session);
         way.set_time(parts, None);
         // The identity of the root determines which turn began it.
@@ -361,7 +361,12 @@ impl<'a> Takeover<'a> {
     }
 
     /// Gives a session its root with its first message; one that had ended goes on in the root that it has.
-    fn begin(&self, way: &Way<'_>, place: usize, first: &PastMessage) -> Result<(), EngineError> {
+    fn begin(
+        &self,
+        way: &PendingSession<'_>,
+        place: usize,
+        first: &PastMessage,
+    ) -> Result<(), EngineError> {
         let parts = self.parts;
         let at = way.time(parts);
         let PastSession { session, host, caller, .. } = way.session;
@@ -409,7 +414,7 @@ impl<'a> Takeover<'a> {
 
     fn message(
         &mut self,
-        way: &mut Way<'_>,
+        way: &mut PendingSession<'_>,
         message: PastMessage,
         frame: Option<FrameNum>,
     ) -> Result<(), EngineError> {
@@ -489,7 +494,7 @@ impl<'a> Takeover<'a> {
     }
 }
 
-impl Way<'_> {
+impl PendingSession<'_> {
     /// Stores the messages of a branch that was left before a message, without taking them for work that was done.
     fn set_time(&mut self, parts: &Takeovers, at: Option<i64>) {
         self.at = at;

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use super::{Conversation, Shown};
+use super::{Conversation, HostMessage};
 use crate::error::EngineError;
 use crate::lock::lock;
 use crate::sessions::Sessions;
@@ -43,10 +43,13 @@ impl Sessions {
     pub(super) fn empty_purged(
         &self,
         session: &str,
-        shown: &mut [Shown],
+        shown: &mut [HostMessage],
     ) -> Result<(), EngineError> {
         let mut empty = |purged: &HashSet<String>| {
-            shown.iter_mut().filter(|it| purged.contains(&it.message.id)).for_each(Shown::empty);
+            shown
+                .iter_mut()
+                .filter(|it| purged.contains(&it.message.id))
+                .for_each(HostMessage::empty);
         };
         let conversation = self.conversation(session);
         let conversation = lock(&conversation);

@@ -1,8 +1,8 @@
-//! Delivers the results of errands to the session that started them, once: by the answer of the call that waited, or
-//! where that was cut off by a note at the next request. An activation that was undone takes its errand along.
+//! Delivers the results of delegations to the session that started them, once: by the answer of the call that waited, or
+//! where that was cut off by a note at the next request. An activation that was undone takes its delegation along.
 
 use callstack_core::decide::Reconcile;
-use callstack_core::event::{Errand, Event};
+use callstack_core::event::{Delegation, Event};
 use callstack_core::fold::Placement;
 use callstack_core::returned::told_late;
 use callstack_core::transcript::{CallState, Message, PartBody, Role, SpanNum};
@@ -12,7 +12,7 @@ use super::undo::{Seen, State};
 use super::{Conversation, notes};
 use crate::conversation::notes::Notes;
 use crate::conversation::undo::Undo;
-use crate::errands::{cut_off, works_in};
+use crate::delegations::{cut_off, works_in};
 use crate::error::EngineError;
 
 impl Notes {
@@ -22,18 +22,20 @@ impl Notes {
         conversation: &mut Conversation,
         session: &str,
     ) -> Result<bool, EngineError> {
-        if conversation.errands.iter().all(|stored| stored.delivered) {
+        if conversation.delegations.iter().all(|stored| stored.delivered) {
             return Ok(false);
         }
         let seen = Seen::of(&conversation.transcript, &conversation.order);
         let mut arrived = Vec::new();
         let mut missed = Vec::new();
-        for stored in conversation.errands.iter().filter(|stored| !stored.delivered) {
-            let errand = &stored.errand;
-            match call_in(&conversation.transcript, errand) {
-                Some(CallState::Completed) => arrived.push(delivered(errand)),
-                Some(CallState::Failed | CallState::Open) => missed.push(errand.clone()),
-                None if seen.of_call(&errand.call) == State::Unknown => missed.push(errand.clone()),
+        for stored in conversation.delegations.iter().filter(|stored| !stored.delivered) {
+            let delegation = &stored.delegation;
+            match call_in(&conversation.transcript, delegation) {
+                Some(CallState::Completed) => arrived.push(delivered(delegation)),
+                Some(CallState::Failed | CallState::Open) => missed.push(delegation.clone()),
+                None if seen.of_call(&delegation.call) == State::Unknown => {
+                    missed.push(delegation.clone());
+                }
                 None => {}
             }
         }
@@ -45,17 +47,17 @@ impl Notes {
         }
         self.kernel.write(|change| {
             change.append(self.kernel.now(), &arrived)?;
-            for errand in &missed {
-                if works_in(&change.view().frame(errand.frame)?, &errand.session) {
+            for delegation in &missed {
+                if works_in(&change.view().frame(delegation.frame)?, &delegation.session) {
                     let cut = cut_off("It was cut off: the call that waited for it ended first.");
-                    self.delegation.end_all(change, errand.frame, &cut)?;
+                    self.delegation.end_all(change, delegation.frame, &cut)?;
                 }
-                let frame = change.view().frame(errand.frame)?;
+                let frame = change.view().frame(delegation.frame)?;
                 let owed = self.delegation.owed(change, &frame, session)?;
-                let once = format!("errand{}", errand.span.0);
+                let once = format!("errand{}", delegation.span.0);
                 let note =
                     notes::note(session, (&last, placement.clone()), &once, told_late(&owed));
-                change.append(self.kernel.now(), &[note, delivered(errand)])?;
+                change.append(self.kernel.now(), &[note, delivered(delegation)])?;
             }
             Ok::<_, EngineError>(())
         })?;
@@ -69,10 +71,10 @@ impl Notes {
         conversation: &Conversation,
         transcript: &[Message],
     ) -> Result<(), EngineError> {
-        let open = conversation.errands.iter().filter(|stored| !stored.delivered);
-        let told =
-            open.filter(|stored| call_in(transcript, &stored.errand) == Some(CallState::Completed));
-        let events: Vec<_> = told.map(|stored| delivered(&stored.errand)).collect();
+        let open = conversation.delegations.iter().filter(|stored| !stored.delivered);
+        let told = open
+            .filter(|stored| call_in(transcript, &stored.delegation) == Some(CallState::Completed));
+        let events: Vec<_> = told.map(|stored| delivered(&stored.delegation)).collect();
         if events.is_empty() {
             return Ok(());
         }
@@ -81,23 +83,27 @@ impl Notes {
 }
 
 impl Undo {
-    /// Adds to `reconcile` the consequences for errands of a session, by whether their calls are in its transcript.
-    pub(super) fn follow_errands(
+    /// Adds to `reconcile` the consequences for delegations of a session, by whether their calls are in its transcript.
+    pub(super) fn follow_delegations(
         &self,
         conversation: &Conversation,
         reconcile: &mut Reconcile,
-        state_of: impl Fn(&Errand) -> State,
+        state_of: impl Fn(&Delegation) -> State,
     ) -> Result<(), EngineError> {
-        if conversation.errands.is_empty() {
+        if conversation.delegations.is_empty() {
             return Ok(());
         }
         self.kernel.read(|view| {
-            for stored in &conversation.errands {
-                let errand = &stored.errand;
-                let detached = view.span_row(errand.span)?.detached;
-                match state_of(errand) {
-                    State::Gone if !detached => spans(view, errand, false, &mut reconcile.detach)?,
-                    State::There if detached => spans(view, errand, true, &mut reconcile.attach)?,
+            for stored in &conversation.delegations {
+                let delegation = &stored.delegation;
+                let detached = view.span_row(delegation.span)?.detached;
+                match state_of(delegation) {
+                    State::Gone if !detached => {
+                        spans(view, delegation, false, &mut reconcile.detach)?;
+                    }
+                    State::There if detached => {
+                        spans(view, delegation, true, &mut reconcile.attach)?;
+                    }
                     _ => {}
                 }
             }
@@ -106,37 +112,37 @@ impl Undo {
     }
 }
 
-/// How the call that waits for an errand ended, if the transcript shows it.
-pub(super) fn call_in(transcript: &[Message], errand: &Errand) -> Option<CallState> {
-    let id = errand.call.message.as_deref()?;
+/// How the call that waits for a delegation ended, if the transcript shows it.
+pub(super) fn call_in(transcript: &[Message], delegation: &Delegation) -> Option<CallState> {
+    let id = delegation.call.message.as_deref()?;
     let message = transcript.iter().rfind(|message| message.id == id)?;
     message.parts.iter().rev().find_map(|part| match &part.body {
-        PartBody::Tool { call, state, .. } if Some(call) == errand.call.call.as_ref() => {
+        PartBody::Tool { call, state, .. } if Some(call) == delegation.call.call.as_ref() => {
             Some(*state)
         }
         _ => None,
     })
 }
 
-fn delivered(errand: &Errand) -> Event {
-    Event::ErrandDelivered { span: errand.span }
+fn delivered(delegation: &Delegation) -> Event {
+    Event::DelegationDelivered { span: delegation.span }
 }
 
-/// Returns the spans of an errand, in its session and in those that worked for that one.
+/// Returns the spans of a delegation, in its session and in those that worked for that one.
 fn spans(
     view: &View<'_>,
-    errand: &Errand,
+    delegation: &Delegation,
     detached: bool,
     found: &mut Vec<SpanNum>,
 ) -> Result<(), EngineError> {
-    for span in view.session_spans(&errand.session)? {
-        if span.num >= errand.span && span.detached == detached && !found.contains(&span.num) {
+    for span in view.session_spans(&delegation.session)? {
+        if span.num >= delegation.span && span.detached == detached && !found.contains(&span.num) {
             found.push(span.num);
         }
     }
-    for inner in view.errands_of(&errand.session)? {
-        if inner.errand.span > errand.span {
-            spans(view, &inner.errand, detached, found)?;
+    for inner in view.delegations_of(&delegation.session)? {
+        if inner.delegation.span > delegation.span {
+            spans(view, &inner.delegation, detached, found)?;
         }
     }
     Ok(())

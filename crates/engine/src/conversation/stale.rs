@@ -4,7 +4,7 @@
 
 use callstack_core::event::Event;
 use callstack_core::session_state::{SessionState, StaleReach};
-use callstack_core::transcript::{Message, Role, Standing};
+use callstack_core::transcript::{Message, MessageKind, Role};
 use callstack_store::{StoreError, View};
 
 use super::copied::Copied;
@@ -83,7 +83,7 @@ pub(super) fn unwitnessed(conversation: &Conversation, request: &SyncRequest) ->
 }
 
 pub(super) fn is_step(message: &Message) -> bool {
-    message.role == Role::Assistant && message.standing == Standing::Normal
+    message.role == Role::Assistant && message.standing == MessageKind::Normal
 }
 
 impl Conversation {

@@ -9,7 +9,7 @@ use callstack_store::MessageBody;
 
 use super::fixing::Unshown;
 use super::folding::live;
-use super::{Conversation, Shown, stale};
+use super::{Conversation, HostMessage, stale};
 use crate::compaction::{Came, Compactions, Summary};
 use crate::conversation::fixing::Fixing;
 use crate::conversation::folding::Folding;
@@ -41,7 +41,7 @@ pub struct SyncRequest {
     /// How many messages at the beginning are as they were at the last sync.
     pub keep: usize,
     /// The messages after these.
-    pub shown: Vec<Shown>,
+    pub shown: Vec<HostMessage>,
     /// How many operations the host holds, all from answers of this process.
     pub ops: usize,
     /// The serial of the answer whose operations were applied to the host's last request to the model: 0 if there was
@@ -279,7 +279,11 @@ impl Conversations {
     }
 
     /// Stores messages that no later call may show soon, such as the closing reply of a turn.
-    pub(crate) fn record(&self, session: &str, mut shown: Vec<Shown>) -> Result<(), EngineError> {
+    pub(crate) fn record(
+        &self,
+        session: &str,
+        mut shown: Vec<HostMessage>,
+    ) -> Result<(), EngineError> {
         // Messages wait where the store is out of reach just now.
         let looked = self.presence.forget_purged();
         drop(looked.and_then(|()| self.sessions.empty_purged(session, &mut shown)));
@@ -352,13 +356,13 @@ impl Sessions {
 }
 
 /// Returns the user's first words.
-fn first_words(shown: &[Shown]) -> Option<String> {
+fn first_words(shown: &[HostMessage]) -> Option<String> {
     let said = shown.iter().find(|it| it.message.role == Role::User && !it.words.is_empty());
     said.map(|it| it.words.clone())
 }
 
 /// The newest summary of a transcript, if it is not among the messages that were kept.
-fn summary_among(kept: &[Message], shown: &[Shown]) -> Option<Summary> {
+fn summary_among(kept: &[Message], shown: &[HostMessage]) -> Option<Summary> {
     let transcript = kept.iter().chain(shown.iter().map(|shown| &shown.message));
     let newest = newest_summary(transcript)?.checked_sub(kept.len())?;
     let text = shown[newest].summary.clone()?;

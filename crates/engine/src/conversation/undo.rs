@@ -10,7 +10,7 @@ use callstack_core::decide::{Command, Reconcile};
 use callstack_core::event::Event;
 use callstack_core::session_state::SessionState;
 use callstack_core::transcript::{
-    Anchor, CallState, Message, PartBody, Span, SpanOrigin, Standing,
+    Anchor, CallState, Message, MessageKind, PartBody, Span, SpanOrigin,
 };
 
 use super::Conversation;
@@ -57,7 +57,9 @@ impl Undo {
         }
         let seen = Seen::of(&conversation.transcript, &conversation.order);
         let mut reconcile = changes(&conversation.spans, session, |anchor| seen.state_of(anchor));
-        self.follow_errands(conversation, &mut reconcile, |errand| seen.of_call(&errand.call))?;
+        self.follow_delegations(conversation, &mut reconcile, |delegation| {
+            seen.of_call(&delegation.call)
+        })?;
         self.reconcile(reconcile)
     }
 
@@ -76,7 +78,9 @@ impl Undo {
             }
         };
         let mut reconcile = changes(&conversation.spans, session, state_of);
-        self.follow_errands(&conversation, &mut reconcile, |errand| state_of(&errand.call))?;
+        self.follow_delegations(&conversation, &mut reconcile, |delegation| {
+            state_of(&delegation.call)
+        })?;
         self.reconcile(reconcile)?;
         let known = self.undone(&conversation, session)?;
         let is_gone = |id: &str| {
@@ -113,7 +117,9 @@ impl Undo {
             _ => State::There,
         };
         let mut reconcile = changes(&conversation.spans, session, state_of);
-        self.follow_errands(&conversation, &mut reconcile, |errand| state_of(&errand.call))?;
+        self.follow_delegations(&conversation, &mut reconcile, |delegation| {
+            state_of(&delegation.call)
+        })?;
         self.reconcile(reconcile)?;
         let mut undone = self.undone(&conversation, session)?;
         undone.retain(|message| removed.contains(message) || !was_shown(message));
@@ -282,11 +288,11 @@ pub(super) struct Seen<'a> {
 
 impl<'a> Seen<'a> {
     pub(super) fn of(transcript: &'a [Message], order: &'a HashMap<String, u64>) -> Self {
-        let conversation = transcript.iter().filter(|it| it.standing == Standing::Normal);
+        let conversation = transcript.iter().filter(|it| it.standing == MessageKind::Normal);
         Self {
             messages: transcript.iter().map(|message| (message.id.as_str(), message)).collect(),
             order,
-            compacted: transcript.iter().any(|it| it.standing == Standing::Summary),
+            compacted: transcript.iter().any(|it| it.standing == MessageKind::Summary),
             oldest: conversation.filter_map(|message| order.get(&message.id).copied()).min(),
         }
     }

@@ -2,9 +2,9 @@
 
 use callstack_core::autonomy::{Observer, Seen};
 use callstack_core::frame::Frame;
-use callstack_core::transcript::{Message, PartBody, Role, Span, SpanNum, Standing};
+use callstack_core::transcript::{Message, MessageKind, PartBody, Role, Span, SpanNum};
 
-use super::{Conversation, Shown};
+use super::{Conversation, HostMessage};
 
 /// The observations of a span's own messages so far.
 #[derive(Debug, Default)]
@@ -26,7 +26,7 @@ impl Watch {
 }
 
 /// Returns the data of a message that the heuristics need.
-pub(super) fn seen(shown: &Shown) -> Seen {
+pub(super) fn seen(shown: &HostMessage) -> Seen {
     let tokens = shown.said + shown.heard;
     if shown.message.role == Role::User {
         Seen::request(&shown.words, tokens)
@@ -102,13 +102,13 @@ impl Conversation {
 
 /// Whether a message is of the model or the user, not of the host.
 fn is_seen(message: &Message) -> bool {
-    message.standing == Standing::Normal
+    message.standing == MessageKind::Normal
         && (message.role == Role::Assistant || is_user_turn(message))
 }
 
 pub(super) fn is_user_turn(message: &Message) -> bool {
     message.role == Role::User
-        && message.standing == Standing::Normal
+        && message.standing == MessageKind::Normal
         && message
             .parts
             .iter()

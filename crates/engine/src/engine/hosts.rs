@@ -13,8 +13,8 @@ use callstack_store::StoredMessage;
 use crate::effect::Reaction;
 use crate::engine::Engine;
 use crate::{
-    ChildSession, CompactionPrompt, EngineError, Failure, FrameMetadata, RollbackPlan, Settings,
-    Shown, SyncAnswer, SyncRequest, SystemRequest, UserMessage, World,
+    ChildSession, CompactionPrompt, EngineError, Failure, FrameMetadata, HostMessage, RollbackPlan,
+    Settings, SyncAnswer, SyncRequest, SystemRequest, UserMessage, World,
 };
 
 impl Engine {
@@ -154,7 +154,7 @@ impl Engine {
     }
 
     /// Stores messages that no later call may show soon, such as the closing reply of a turn.
-    pub fn record(&self, session: &str, shown: Vec<Shown>) -> Result<(), EngineError> {
+    pub fn record(&self, session: &str, shown: Vec<HostMessage>) -> Result<(), EngineError> {
         self.conversations.record(session, shown)
     }
 

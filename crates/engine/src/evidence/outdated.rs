@@ -4,7 +4,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
-use callstack_core::evidence::{Evidence, Happening, files_read};
+use callstack_core::evidence::{Activity, Evidence, files_read};
 use callstack_core::frame::FrameNum;
 use callstack_core::transcript::Span;
 use callstack_store::View;
@@ -34,7 +34,7 @@ impl SpanReader {
         if moved.is_empty() {
             return Ok(Vec::new());
         }
-        let caller = view.errand(span.num)?.map(|stored| stored.errand.caller);
+        let caller = view.delegation(span.num)?.map(|stored| stored.delegation.caller);
         let session = caller.as_deref().unwrap_or(&span.session);
         let mut before = view.session_spans(session)?;
         before.retain(|other| {
@@ -69,7 +69,7 @@ impl SpanReader {
             return Ok(Vec::new());
         };
         // The work of a session of its own is read by the one that called it.
-        let caller = view.errand(span.num)?.map(|stored| stored.errand.caller);
+        let caller = view.delegation(span.num)?.map(|stored| stored.delegation.caller);
         let (session, until) = match &caller {
             Some(caller) => (caller.as_str(), None),
             None => (span.session.as_str(), span.open.message.as_deref()),
@@ -93,8 +93,8 @@ impl SpanReader {
             if gone.contains(&at) {
                 continue;
             }
-            for (_, happening) in reader(&message.json, folder) {
-                let Happening::Called(call) = happening else { continue };
+            for (_, activity) in reader(&message.json, folder) {
+                let Activity::Called(call) = activity else { continue };
                 for path in files_read(&call, &project) {
                     let is_changed = evidence.written.iter().any(|file| file.path == path);
                     if is_changed && !outdated.contains(&path) {

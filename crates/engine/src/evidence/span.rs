@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use callstack_core::evidence::{Gaps, Happening, unseen_outcome};
+use callstack_core::evidence::{Activity, Gaps, unseen_outcome};
 use callstack_core::transcript::Span;
 use callstack_store::{StoredMessage, View};
 
@@ -18,7 +18,7 @@ const READ: u32 = 4_000;
 #[derive(Debug, Default)]
 pub(crate) struct InSpan {
     /// All of it, in order.
-    pub(crate) happenings: Vec<Happening>,
+    pub(crate) activities: Vec<Activity>,
     /// Calls of its last step that failed, or whose outcome is not known: whoever ended the span had not seen how
     /// they end.
     pub(crate) unseen: Vec<String>,
@@ -50,9 +50,9 @@ impl SpanReader {
         for message in messages {
             seen.gaps.unreadable += u64::from(!message.purged && !message.is_whole());
             let (begins, ends) = (at_call(&message, opened), at_call(&message, closed));
-            for (part, happening) in reader(&message.json, folder) {
+            for (part, activity) in reader(&message.json, folder) {
                 if let Some((parts, call)) = &begins {
-                    let called = matches!(happening, Happening::Called(_));
+                    let called = matches!(activity, Activity::Called(_));
                     let is_first = span.origin.has_its_call() && parts.is_of(&part, call);
                     if !called || !(is_first || parts.is_behind(&part, call)) {
                         continue;
@@ -62,11 +62,11 @@ impl SpanReader {
                     if parts.is_behind(&part, call) {
                         continue;
                     }
-                    if let Happening::Called(made) = &happening {
+                    if let Activity::Called(made) = &activity {
                         seen.unseen.extend(unseen_outcome(made, parts.is_open(&part), &project));
                     }
                 }
-                seen.happenings.push(happening);
+                seen.activities.push(activity);
             }
         }
         Ok(seen)
@@ -85,8 +85,8 @@ impl SpanReader {
         };
         let Some(message) = message_of(view, &span.session, message)? else { return Ok(None) };
         let parts = Parts::of(&message.json);
-        Ok(Some(reader(&message.json, self.env.project()).iter().any(|(part, happening)| {
-            matches!(happening, Happening::Called(_)) && !parts.is_behind(part, call)
+        Ok(Some(reader(&message.json, self.env.project()).iter().any(|(part, activity)| {
+            matches!(activity, Activity::Called(_)) && !parts.is_behind(part, call)
         })))
     }
 }

@@ -109,14 +109,14 @@ impl Configured {
 
 /// The settings as they were last made from the store.
 #[derive(Debug)]
-pub(crate) struct Laid {
+pub(crate) struct LayeredSettings {
     /// The settings of the environment and the user's configuration.
     base: Settings,
     stored: BTreeMap<String, String>,
     settings: Arc<Settings>,
 }
 
-impl Laid {
+impl LayeredSettings {
     pub(crate) fn over(base: Settings) -> Self {
         Self { stored: BTreeMap::new(), settings: Arc::new(base.clone()), base }
     }
@@ -143,7 +143,7 @@ impl Env {
         if base.is_some() || laid.stored != stored {
             let base = base.unwrap_or_else(|| laid.base.clone());
             let settings = Arc::new(base.overlaid(&stored)?);
-            *laid = Laid { base, stored, settings };
+            *laid = LayeredSettings { base, stored, settings };
         }
         Ok(Arc::clone(&laid.settings))
     }

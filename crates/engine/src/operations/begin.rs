@@ -142,7 +142,7 @@ impl Operate for Push {
         token: Value,
         outcome: EffectOutcome,
     ) -> Result<Reply<Self::Output>, EngineError> {
-        Ok(engine.delegation.errand_goes_on(caller, token, outcome)?.map(Begun::Elsewhere))
+        Ok(engine.delegation.delegation_goes_on(caller, token, outcome)?.map(Begun::Elsewhere))
     }
 }
 
@@ -225,7 +225,7 @@ impl Operate for Activate {
         token: Value,
         outcome: EffectOutcome,
     ) -> Result<Reply<Self::Output>, EngineError> {
-        Ok(engine.delegation.errand_goes_on(caller, token, outcome)?.map(Begun::Elsewhere))
+        Ok(engine.delegation.delegation_goes_on(caller, token, outcome)?.map(Begun::Elsewhere))
     }
 }
 

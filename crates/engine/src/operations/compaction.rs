@@ -11,16 +11,16 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::end::PopOutput;
-use super::look::{LookParams, target};
+use super::inspect::{LookParams, target};
+use super::missing_results::end_uncompacted;
 use super::overview::NoParams;
 use super::rows::{Around, AroundHandles, Rows};
-use super::unsaid::end_uncompacted;
 use crate::call::Reply;
 use crate::compaction::{Came, Ending};
 use crate::effect::{Effect, EffectOutcome, Next};
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::generator::Made;
+use crate::generator::GeneratedResults;
 use crate::operation::{Access, Caller, HostKind, Operate, Repeated, unfolded};
 use crate::outputs::{AwaitedSummary, EndedFrame};
 
@@ -153,7 +153,7 @@ pub(super) fn gave_up(
     engine: &Engine,
     caller: &Caller,
     why: &str,
-    made: Option<&Made>,
+    made: Option<&GeneratedResults>,
 ) -> Result<Reply<EndedFrame>, EngineError> {
     let before = engine.active(&caller.session)?;
     let notice = engine.compaction.settle(&caller.session, Came::Nothing(why), made)?;

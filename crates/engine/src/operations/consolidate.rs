@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::look::target;
+use super::inspect::target;
 use crate::call::Reply;
 use crate::consolidation::KEPT;
 use crate::engine::Engine;

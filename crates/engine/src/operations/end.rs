@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::compaction::{self, end_with_summary};
+use super::missing_results::{self, end_without_results};
 use super::since::pop_since;
-use super::unsaid::{self, end_unsaid};
 use crate::call::Reply;
 use crate::compaction::Ending;
 use crate::effect::EffectOutcome;
@@ -133,7 +133,7 @@ impl Operate for Pop {
             return end_with_summary(engine, caller, ending);
         }
         let Some(results) = results else {
-            return end_unsaid(engine, caller, frame, status);
+            return end_without_results(engine, caller, frame, status);
         };
         let outcome = Outcome::with(status, results, dense, caller.source());
         Ok(end_with(engine, caller, frame.as_ref(), outcome)?.map(PopOutput::Ended))
@@ -145,7 +145,7 @@ impl Operate for Pop {
         token: Value,
         outcome: EffectOutcome,
     ) -> Result<Reply<Self::Output>, EngineError> {
-        unsaid::resume(engine, caller, &token, &outcome)
+        missing_results::resume(engine, caller, &token, &outcome)
             .unwrap_or_else(|| compaction::resume(engine, caller, &token, outcome))
     }
 }

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::look::target;
+use super::inspect::target;
 use crate::call::Reply;
 use crate::engine::Engine;
 use crate::error::EngineError;
@@ -118,7 +118,7 @@ impl Operate for Log {
             return look_for(engine, &frame, &request, &query, params.offset);
         }
         let mut part = engine.read_log(&frame, &request)?;
-        let shown = Shown::of(&part.entries, params.offset);
+        let shown = LogPage::of(&part.entries, params.offset);
         if let Some(next) = part.entries.get(shown.count) {
             part.next = Some(next.position);
         }
@@ -165,7 +165,7 @@ fn about(frame: &Frame, request: &LogRequest, part: &LogPart) -> String {
 }
 
 /// As many messages as one answer has room for.
-struct Shown {
+struct LogPage {
     text: String,
     /// The number of entries in the text.
     count: usize,
@@ -173,7 +173,7 @@ struct Shown {
     goes_on: Option<(u64, usize)>,
 }
 
-impl Shown {
+impl LogPage {
     /// Returns the messages that one answer has room for, the first one from `offset` on. A message that is too long,
     /// with all of its versions that are asked for, is cut.
     fn of(entries: &[LogEntry], offset: Option<usize>) -> Self {

@@ -5,16 +5,16 @@ use callstack_core::transcript::Span;
 use callstack_store::View;
 use serde_json::Value;
 
-use crate::again::answer_of;
 use crate::assembly::Contexts;
 use crate::call::Reply;
 use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::idempotency::answer_of;
 use crate::operation::{Answer, Caller, Repeated};
 use crate::operations::begin::begun_here;
 use crate::operations::go::gone_back;
-use crate::operations::reach;
 use crate::operations::retry::retried;
+use crate::operations::stack;
 use crate::outputs::{BegunFrame, EndedFrame};
 use crate::tools::Tool;
 
@@ -26,7 +26,7 @@ pub(crate) fn done_before(
     arguments: &Value,
 ) -> Result<Option<Answer>, EngineError> {
     let reached = match arguments["op"].as_str() {
-        Some(op) if tool.operation().name == "stack" => reach::meant(engine.dialect(), op),
+        Some(op) if tool.operation().name == "stack" => stack::meant(engine.dialect(), op),
         _ => None,
     };
     let (operation, arguments) = match &reached {
@@ -93,7 +93,7 @@ fn ended_before(
     // The text that replaces a frame which ended by itself, or which another session worked on, differs from the answer
     // of the call that ended it.
     let told = span.fold.as_ref().filter(|_| !span.origin.is_automatic());
-    let told = match view.errand(span.num)? {
+    let told = match view.delegation(span.num)? {
         None => told,
         Some(_) => None,
     };

@@ -15,7 +15,7 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::operation::{Access, Caller, Operate, Repeated};
 use crate::settings::{SUBAGENT_VARIABLES, Setting};
-use crate::subagents::{Ending, Standing, SubagentFilter};
+use crate::subagents::{ChildStatus, Ending, SubagentFilter};
 
 /// `stack_config`.
 pub(crate) struct Config;
@@ -358,9 +358,9 @@ impl Operate for List {
     ) -> Result<Reply<Self::Output>, EngineError> {
         let standing = match params.filter.unwrap_or_default() {
             Filter::All => None,
-            Filter::Active => Some(Standing::Active),
-            Filter::Idle => Some(Standing::Idle),
-            Filter::Completed => Some(Standing::Completed),
+            Filter::Active => Some(ChildStatus::Active),
+            Filter::Idle => Some(ChildStatus::Idle),
+            Filter::Completed => Some(ChildStatus::Completed),
         };
         let mut filter = SubagentFilter {
             standing,
@@ -391,7 +391,7 @@ fn line(session: &SubagentSession, now: i64) -> String {
         "{} {:?}: {}{}, {} messages, last at work {} ago",
         session.session,
         session.title,
-        Standing::of(session).as_str(),
+        ChildStatus::of(session).as_str(),
         if session.is_subagent { ", subagent" } else { "" },
         session.message_count,
         format_duration(now.saturating_sub(session.last_activity_at).max(0)),

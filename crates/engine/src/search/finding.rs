@@ -7,11 +7,11 @@ use callstack_core::decide::Neighbourhood as _;
 use callstack_core::frame::{Frame, FrameNum};
 use callstack_core::search::{Match, Query};
 use callstack_core::secrets::mask;
-use callstack_store::{IndexedMessage, Narrowed, StoreError, Stretch, View, said_of};
+use callstack_store::{IndexedMessage, MessageRange, Narrowed, StoreError, View, said_of};
 
 use super::repeats::Kept;
 use super::texts::{role, texts};
-use super::{Depth, FrameFound, MessageFound, Place, PlaceKind, SearchAnswer, SearchRequest};
+use super::{Depth, FrameFound, MessageFound, PlaceKind, SearchAnswer, SearchHit, SearchRequest};
 use crate::error::EngineError;
 use crate::work::{frame_of, pieces, position_in};
 
@@ -36,7 +36,7 @@ pub(super) struct Finding<'s> {
     /// The only session that is searched, if it is one.
     session: Option<&'s str>,
     /// Where messages of the frame lie that is named, and of those below it.
-    within: Option<Vec<Stretch>>,
+    within: Option<Vec<MessageRange>>,
     /// Whether some is stored that the index does not know.
     is_behind: bool,
     /// Bytes of messages that may still be read.
@@ -75,9 +75,9 @@ impl<'s> Finding<'s> {
         session: Option<&'s str>,
     ) -> Result<Self, EngineError> {
         let within = match (request.frame, session) {
-            (Some(frame), _) => Some(stretches(view, frame)?),
+            (Some(frame), _) => Some(ranges(view, frame)?),
             (None, Some(session)) => {
-                Some(vec![Stretch { session: session.to_owned(), first: 0, last: u64::MAX }])
+                Some(vec![MessageRange { session: session.to_owned(), first: 0, last: u64::MAX }])
             }
             (None, None) => None,
         };
@@ -251,7 +251,7 @@ impl<'s> Finding<'s> {
         &mut self,
         num: i64,
         score: f64,
-    ) -> Result<Option<(Place, String, Range<usize>)>, EngineError> {
+    ) -> Result<Option<(SearchHit, String, Range<usize>)>, EngineError> {
         let Some(found) = self.view.indexed_message(num)? else { return Ok(None) };
         let (session, message) = (&found.session, &found.message);
         let masked = !self.request.reveal;
@@ -320,16 +320,16 @@ impl<'s> Finding<'s> {
 }
 
 /// Where the work of a frame and of all below it stands.
-fn stretches(view: &View<'_>, frame: FrameNum) -> Result<Vec<Stretch>, StoreError> {
-    let mut stretches: Vec<Stretch> = Vec::new();
+fn ranges(view: &View<'_>, frame: FrameNum) -> Result<Vec<MessageRange>, StoreError> {
+    let mut ranges: Vec<MessageRange> = Vec::new();
     for frame in view.subtree(frame)? {
         for piece in pieces(view, frame.num)? {
-            if !stretches.iter().any(|known| known.holds(&piece.stretch)) {
-                stretches.push(piece.stretch);
+            if !ranges.iter().any(|known| known.holds(&piece.range)) {
+                ranges.push(piece.range);
             }
         }
     }
-    Ok(stretches)
+    Ok(ranges)
 }
 
 fn place(
@@ -338,8 +338,8 @@ fn place(
     message: Option<MessageFound>,
     matched: Match,
     score: f64,
-) -> Place {
+) -> SearchHit {
     let Match { snippet, marks, .. } = matched;
     let marks = marks.into_iter().map(|mark| [mark.start, mark.end]).collect();
-    Place { frame, kind, message, snippet, marks, score }
+    SearchHit { frame, kind, message, snippet, marks, score }
 }

@@ -2,17 +2,17 @@
 
 use std::ops::Range;
 
-use super::{Place, PlaceKind};
+use super::{PlaceKind, SearchHit};
 
 /// The places that are shown, the best first, with the texts in which they were found.
 #[derive(Default)]
 pub(super) struct Kept {
-    pub(super) places: Vec<Place>,
+    pub(super) places: Vec<SearchHit>,
     texts: Vec<String>,
 }
 
 impl Kept {
-    pub(super) fn keep(&mut self, place: Place, text: String) {
+    pub(super) fn keep(&mut self, place: SearchHit, text: String) {
         self.places.push(place);
         self.texts.push(text);
     }
@@ -20,7 +20,7 @@ impl Kept {
     /// Whether the kept places contain everything of another one: all of its matching lines are in texts or evidence
     /// of a frame, as those of the message with the call that popped it are, or are evidence that a message shows
     /// unchanged. A frame's own texts are never left out, and of two messages neither is.
-    pub(super) fn say(&self, place: &Place, text: &str, range: &Range<usize>) -> bool {
+    pub(super) fn say(&self, place: &SearchHit, text: &str, range: &Range<usize>) -> bool {
         let lines = lines_of(text, range);
         self.places.iter().zip(&self.texts).any(|(kept, said)| {
             let may_repeat = match place.kind {

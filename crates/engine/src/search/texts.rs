@@ -115,12 +115,12 @@ fn is_id(text: &str) -> bool {
 /// The type of a part, or that of any value where it is no part.
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum Kind<'k> {
+enum PartKind<'k> {
     Name(#[serde(borrow)] Cow<'k, str>),
     Other(IgnoredAny),
 }
 
-impl Kind<'_> {
+impl PartKind<'_> {
     fn ends_step(&self) -> bool {
         matches!(self, Self::Name(name) if name == STEP_END)
     }
@@ -212,7 +212,7 @@ impl<'de> Visitor<'de> for Gather<'_, '_> {
             let is_of_every = (of_message && OF_EVERY_MESSAGE.contains(&name.as_ref()))
                 || (ends_step && OF_EVERY_STEP.contains(&name.as_ref()));
             if name == "type" {
-                ends_step = fields.next_value::<Kind<'_>>()?.ends_step();
+                ends_step = fields.next_value::<PartKind<'_>>()?.ends_step();
             } else if is_of_every || MEANINGLESS.contains(&name.as_ref()) {
                 fields.next_value::<IgnoredAny>()?;
             } else {

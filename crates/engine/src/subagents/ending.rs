@@ -10,8 +10,8 @@ use callstack_store::Change;
 
 use crate::call::Caller;
 use crate::conversation::ReturnedTask;
+use crate::delegations::{SILENT, WORDLESS};
 use crate::effect::Reaction;
-use crate::errands::{SILENT, WORDLESS};
 use crate::error::{EngineError, Kind};
 use crate::lock::lock;
 use crate::log;
@@ -69,7 +69,7 @@ impl Subagents {
                 tracked.has_frame = true;
                 tracked.frame = Some(frame);
             }
-            let awaited = self.queries.is_errand(session)?;
+            let awaited = self.queries.is_delegation(session)?;
             let fate = settings.at_idle(&tracked, awaited, now);
             let until = match fate {
                 AtIdle::CompleteAt(until) => Some(until),
@@ -300,7 +300,7 @@ impl Subagents {
                 let made = match tracked.frame {
                     Some(frame) => self
                         .span_reader
-                        .extracted(&self.spans.happenings_of(&self.queries.frame(frame)?)?),
+                        .extracted(&self.spans.activities_of(&self.queries.frame(frame)?)?),
                     None => None,
                 };
                 let (results, source) = made.map_or_else(

@@ -13,7 +13,7 @@ const NAMED: u32 = 5;
 
 /// How a child session stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum ChildStatus {
     /// It is at work.
     Active,
     /// It is silent, and its frames are open, or it has none.
@@ -22,7 +22,7 @@ pub enum Standing {
     Completed,
 }
 
-impl Standing {
+impl ChildStatus {
     /// How a session stands.
     pub fn of(session: &SubagentSession) -> Self {
         match (session.is_completed, session.is_idle) {
@@ -46,7 +46,7 @@ impl Standing {
 #[derive(Clone, Debug, Default)]
 pub struct SubagentFilter {
     /// Only those that stand so.
-    pub standing: Option<Standing>,
+    pub standing: Option<ChildStatus>,
     /// Only those whose title matches a pattern.
     pub subagents_only: bool,
     /// Only those that have, or had, a frame.
@@ -59,7 +59,7 @@ pub struct SubagentFilter {
 
 impl SubagentFilter {
     fn takes(&self, session: &SubagentSession) -> bool {
-        self.standing.is_none_or(|standing| standing == Standing::of(session))
+        self.standing.is_none_or(|standing| standing == ChildStatus::of(session))
             && (!self.subagents_only || session.is_subagent)
             && (!self.framed_only || session.has_frame)
             && self.parent.as_ref().is_none_or(|parent| *parent == session.parent)
@@ -131,14 +131,18 @@ impl Subagents {
     pub(crate) fn reconsider_silent(&self) -> Result<(), EngineError> {
         let settings = self.queries.subagent_settings()?;
         let now = self.kernel.now();
-        let idle = SubagentFilter { standing: Some(Standing::Idle), ..SubagentFilter::default() };
+        let idle =
+            SubagentFilter { standing: Some(ChildStatus::Idle), ..SubagentFilter::default() };
         for session in self.queries.subagents(&idle)? {
-            let until =
-                match settings.at_idle(&session, self.queries.is_errand(&session.session)?, now) {
-                    AtIdle::CompleteAt(until) => Some(until),
-                    AtIdle::Complete => Some(now),
-                    AtIdle::Nothing | AtIdle::Stays => None,
-                };
+            let until = match settings.at_idle(
+                &session,
+                self.queries.is_delegation(&session.session)?,
+                now,
+            ) {
+                AtIdle::CompleteAt(until) => Some(until),
+                AtIdle::Complete => Some(now),
+                AtIdle::Nothing | AtIdle::Stays => None,
+            };
             // A session that deserves a frame only now gets it when it is asked again.
             let until = until.filter(|_| session.has_frame);
             if until.is_some() != session.completes_at.is_some() {

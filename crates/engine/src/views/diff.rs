@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use callstack_core::event::FileMoment;
-use callstack_core::evidence::{Edit, Happening, Hunk, HunkLine};
+use callstack_core::evidence::{Activity, Edit, Hunk, HunkLine};
 use callstack_core::frame::Frame;
 use callstack_core::secrets::mask;
 use schemars::JsonSchema;
@@ -261,9 +261,9 @@ impl Views {
         if let Some(reader) = self.span_reader.reader.get() {
             let log = self.queries.read_log(frame, &LogRequest::default())?;
             let project = self.kernel.project();
-            let happenings = log.entries.iter().flat_map(|it| reader(&it.message.json, project));
-            for (_, happening) in happenings {
-                let Happening::Called(call) = happening else { continue };
+            let activities = log.entries.iter().flat_map(|it| reader(&it.message.json, project));
+            for (_, activity) in activities {
+                let Activity::Called(call) = activity else { continue };
                 for edit in call.edits.into_iter().filter(|_| !call.failed) {
                     let path = std::path::Path::new(&edit.path);
                     let path = path.strip_prefix(project).unwrap_or(path);

@@ -5,7 +5,7 @@ use callstack_core::fold::{Input, Mask, Note, SentMessage, fold, sent, weigh};
 use callstack_core::frame::FrameNum;
 use callstack_core::masking::outputs::Weight;
 use callstack_core::session_state::StaleReach;
-use callstack_core::transcript::{Held, Message, PartBody, Role, Span, Standing};
+use callstack_core::transcript::{Held, Message, MessageKind, PartBody, Role, Span};
 use serde_json::Value;
 
 use super::session::ReadSession;
@@ -117,12 +117,12 @@ impl ReadSession {
     /// compaction hides is left out.
     fn shown_before(&self, end: usize) -> (Vec<usize>, Option<usize>) {
         let shown = |at: &usize| self.is_shown_before(*at, end);
-        let is = |place: &usize, standing: Standing| {
+        let is = |place: &usize, standing: MessageKind| {
             self.messages[*place].shown.message.standing == standing
         };
-        let summary = (0..end).rev().filter(shown).find(|at| is(at, Standing::Summary));
+        let summary = (0..end).rev().filter(shown).find(|at| is(at, MessageKind::Summary));
         let Some(summary) = summary else { return ((0..end).filter(shown).collect(), None) };
-        let request = (0..summary).rev().find(|at| is(at, Standing::CompactionRequest));
+        let request = (0..summary).rev().find(|at| is(at, MessageKind::CompactionRequest));
         let begin = request.unwrap_or(summary);
         let kept = request.and_then(|request| self.kept_behind_summary(request));
         let kept = kept.unwrap_or(begin)..begin;
@@ -221,7 +221,7 @@ impl Request {
 /// What a part of a message is.
 pub(crate) fn source_of(message: &Message, part: usize) -> Source {
     match (message.standing, message.role, &message.parts[part].body) {
-        (Standing::Summary | Standing::CompactionRequest, _, _) => Source::Summary,
+        (MessageKind::Summary | MessageKind::CompactionRequest, _, _) => Source::Summary,
         (_, Role::Assistant, _) => Source::Agent,
         (_, Role::User, PartBody::Text { synthetic: true, .. }) => Source::Host,
         (_, Role::User, _) => Source::User,

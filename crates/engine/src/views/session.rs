@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::Views;
 use crate::calibration::tokens_per_estimate;
-use crate::conversation::{START, Shown, notes};
+use crate::conversation::{HostMessage, START, notes};
 use crate::error::EngineError;
 
 /// A stored message.
@@ -21,7 +21,7 @@ pub(crate) struct ReadMessage {
     /// The host's JSON.
     pub(crate) json: Value,
     /// The message, decoded.
-    pub(crate) shown: Shown,
+    pub(crate) shown: HostMessage,
 }
 
 impl ReadMessage {

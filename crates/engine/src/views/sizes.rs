@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use callstack_core::frame::{FrameNum, Status};
-use callstack_store::{Stretch, View};
+use callstack_store::{MessageRange, View};
 
 use crate::error::EngineError;
 use crate::tree::{TreeLine, TreeNotes, add_up};
@@ -69,16 +69,16 @@ impl Bytes {
     }
 
     fn of_frame(&self, view: &View<'_>, frame: FrameNum) -> Result<u64, EngineError> {
-        let stretches = view.stretches(frame)?;
-        Ok(stretches.iter().map(|stretch| self.of_stretch(stretch)).sum())
+        let ranges = view.ranges(frame)?;
+        Ok(ranges.iter().map(|range| self.of_range(range)).sum())
     }
 
-    fn of_stretch(&self, stretch: &Stretch) -> u64 {
-        let Some(messages) = self.0.get(&stretch.session) else { return 0 };
+    fn of_range(&self, range: &MessageRange) -> u64 {
+        let Some(messages) = self.0.get(&range.session) else { return 0 };
         let up_to = |place: u64| {
             let count = messages.partition_point(|(at, _)| *at <= place);
             count.checked_sub(1).map_or(0, |last| messages[last].1)
         };
-        up_to(stretch.last).saturating_sub(up_to(stretch.first))
+        up_to(range.last).saturating_sub(up_to(range.first))
     }
 }

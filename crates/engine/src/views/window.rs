@@ -3,7 +3,7 @@
 use callstack_core::fold::SentPart;
 use callstack_core::frame::{Frame, FrameNum};
 use callstack_core::text::estimate_tokens;
-use callstack_core::transcript::{PartBody, Role, Standing};
+use callstack_core::transcript::{MessageKind, PartBody, Role};
 use callstack_core::xml::escape_xml;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -274,7 +274,7 @@ impl ReadSession {
         let count = |value: &Value| value.as_u64().unwrap_or_default();
         let steps = self.messages.iter().enumerate().skip(from).filter(|(_, read)| {
             let message = &read.shown.message;
-            message.role == Role::Assistant && message.standing == Standing::Normal
+            message.role == Role::Assistant && message.standing == MessageKind::Normal
         });
         let steps = steps.filter(|(place, _)| !self.undone[*place]);
         let reported = steps.map(|(place, read)| {

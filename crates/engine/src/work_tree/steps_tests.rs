@@ -1,4 +1,4 @@
-use callstack_core::transcript::{CallState, Part, SpanNum, SpanOrigin, Standing};
+use callstack_core::transcript::{CallState, MessageKind, Part, SpanNum, SpanOrigin};
 
 use super::*;
 
@@ -15,7 +15,7 @@ fn beside(calls: &[(&str, &str, i64, i64)]) -> bool {
     let message = Message {
         id: "a1".to_owned(),
         role: Role::Assistant,
-        standing: Standing::Normal,
+        standing: MessageKind::Normal,
         parts: parts.collect(),
     };
     let times = calls.iter().map(|(call, _, began, ended)| CallTimes {

@@ -2,10 +2,10 @@
 
 use serde_json::json;
 
-use super::desk::{Desk, MINUTE, ran, wrote};
+use super::test_env::{MINUTE, TestEnv, ran, wrote};
 
-fn failing() -> Desk {
-    let mut desk = Desk::new();
+fn failing() -> TestEnv {
+    let mut desk = TestEnv::new();
     desk.user("Make the build pass");
     desk.fail(3);
     desk
@@ -13,7 +13,7 @@ fn failing() -> Desk {
 
 #[test]
 fn it_is_said_once_and_stays_where_it_was_said() {
-    let mut desk = Desk::new();
+    let mut desk = TestEnv::new();
     desk.user("Make the build pass");
     desk.fail(2);
     assert_eq!(desk.said(), [""; 0]);
@@ -98,7 +98,7 @@ fn so_does_starting_what_was_planned_and_no_push_elsewhere() {
 
 #[test]
 fn a_pop_acts_on_one_for_a_pop_and_clears_the_others() {
-    let mut desk = Desk::new();
+    let mut desk = TestEnv::new();
     desk.user("Make the build pass");
     desk.push("The build");
     desk.fail(3);
@@ -144,7 +144,7 @@ fn what_is_cleared_does_not_come_back() {
 fn a_restart_changes_nothing() {
     let mut desk = failing();
     let before = desk.sync().to_vec();
-    let seen = |desk: &Desk| desk.ask("stack_should_push", json!({})).data["observed"].clone();
+    let seen = |desk: &TestEnv| desk.ask("stack_should_push", json!({})).data["observed"].clone();
     let (signals, history, waiting) = (seen(&desk), desk.history(), desk.waiting());
     desk.restart();
     assert_eq!(desk.sync(), before);
@@ -160,7 +160,7 @@ fn a_restart_changes_nothing() {
 fn two_processes_say_it_once() {
     let mut desk = failing();
     let before = desk.sync().to_vec();
-    let first = std::mem::replace(&mut desk.engine, Desk::new().engine);
+    let first = std::mem::replace(&mut desk.engine, TestEnv::new().engine);
     desk.restart();
     desk.fail(1);
     assert_eq!(desk.sync(), before);
@@ -170,7 +170,7 @@ fn two_processes_say_it_once() {
 
 #[test]
 fn a_fork_is_told_what_its_original_was_told() {
-    let mut desk = Desk::new();
+    let mut desk = TestEnv::new();
     desk.user("Make the build pass");
     desk.push("The build");
     desk.fail(3);

@@ -4,16 +4,16 @@ use callstack_core::fact::Fact;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::desk::{Desk, ran, wrote};
+use super::test_env::{TestEnv, ran, wrote};
 
-fn observed(desk: &mut Desk) -> Value {
+fn observed(desk: &mut TestEnv) -> Value {
     desk.sync();
     desk.ask("stack_should_push", json!({})).data["observed"].clone()
 }
 
 #[test]
 fn only_the_frames_own_messages_count() {
-    let mut desk = Desk::new();
+    let mut desk = TestEnv::new();
     desk.user("Make the build pass");
     desk.step(&[wrote("src/a.rs"), ran("make", 2)]);
     desk.push("Inner");
@@ -34,7 +34,7 @@ fn only_the_frames_own_messages_count() {
 
 #[test]
 fn what_an_agent_says_is_added_to_what_is_seen_and_told_apart() {
-    let mut desk = Desk::new();
+    let mut desk = TestEnv::new();
     desk.user("Make the build pass");
     desk.fail(2);
     desk.sync();
@@ -70,7 +70,7 @@ fn what_an_agent_says_is_added_to_what_is_seen_and_told_apart() {
 
 #[test]
 fn a_goal_that_is_set_later_is_what_counts() {
-    let mut desk = Desk::new();
+    let mut desk = TestEnv::new();
     desk.user("Hello there");
     desk.step(&[ran("cat docs/invoices.md", 0)]);
     assert_eq!(observed(&mut desk)["coverage"], 0);
@@ -110,7 +110,7 @@ proptest! {
     /// A process that saw the messages one by one has the same observations as one that is shown everything at once.
     #[test]
     fn a_restart_sees_the_same(acts in proptest::collection::vec(act(), 1..25)) {
-        let mut desk = Desk::new();
+        let mut desk = TestEnv::new();
         desk.user("Make the build pass");
         let mut depth = 0;
         for act in acts {

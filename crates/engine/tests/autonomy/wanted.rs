@@ -1,24 +1,24 @@
 //! The settings: each changes something, and at once.
 
 use callstack_core::fact::Fact;
-use callstack_core::framing::{Mark, Todo, TodoStatus};
+use callstack_core::framing::{Todo, TodoStatus, WorkMarker};
 use callstack_engine::{Kind, Level, SystemRequest};
 use serde_json::json;
 
-use super::desk::{Desk, wrote};
+use super::test_env::{TestEnv, wrote};
 
-fn failing(vars: &[(&str, &str)], times: usize) -> Desk {
-    failing_at(Desk::with(vars), times)
+fn failing(vars: &[(&str, &str)], times: usize) -> TestEnv {
+    failing_at(TestEnv::with(vars), times)
 }
 
 /// The same where this was set by an agent.
-fn failing_set(changed: serde_json::Value, times: usize) -> Desk {
-    let desk = Desk::new();
+fn failing_set(changed: serde_json::Value, times: usize) -> TestEnv {
+    let desk = TestEnv::new();
     desk.ask("stack_autonomy", changed);
     failing_at(desk, times)
 }
 
-fn failing_at(mut desk: Desk, times: usize) -> Desk {
+fn failing_at(mut desk: TestEnv, times: usize) -> TestEnv {
     desk.user("Make the build pass");
     desk.fail(times);
     desk.sync();
@@ -97,7 +97,7 @@ fn suggestions_that_are_not_sent_are_kept() {
 #[test]
 fn in_the_system_prompt_they_stand_while_they_wait() {
     let mut desk = failing(&[("STACK_CONTEXT_PLACEMENT", "system")], 3);
-    let system = |desk: &Desk| {
+    let system = |desk: &TestEnv| {
         let request = SystemRequest { session: desk.session.clone(), limit: None };
         desk.engine.system(&request).unwrap().concat()
     };
@@ -106,13 +106,13 @@ fn in_the_system_prompt_they_stand_while_they_wait() {
     desk.ask("stack_auto_suggest", json!({"enabled": false}));
     assert!(!system(&desk).contains("SUGGESTION"));
     desk.ask("stack_auto_suggest", json!({"enabled": true}));
-    desk.wait(5 * super::desk::MINUTE);
+    desk.wait(5 * super::test_env::MINUTE);
     assert!(!system(&desk).contains("SUGGESTION"), "it has expired");
 }
 
 #[test]
 fn what_is_set_counts_until_it_is_reset() {
-    let mut desk = Desk::with(&[("STACK_PUSH_THRESHOLD", "90"), ("STACK_POP_THRESHOLD", "80")]);
+    let mut desk = TestEnv::with(&[("STACK_PUSH_THRESHOLD", "90"), ("STACK_POP_THRESHOLD", "80")]);
     let changed = json!({
         "level": "auto", "pushThreshold": 55, "enabledHeuristics": ["duration", "luck"],
         "suggestInContext": false,
@@ -152,7 +152,7 @@ fn one_value_that_cannot_be_changes_nothing() {
     use callstack_engine::operation::Caller;
     use callstack_engine::operations;
 
-    let desk = Desk::new();
+    let desk = TestEnv::new();
     let before = desk.engine.autonomy().unwrap();
     let caller = Caller {
         agent: None,
@@ -174,7 +174,7 @@ fn one_value_that_cannot_be_changes_nothing() {
 #[test]
 fn a_frame_for_what_comes_next_is_suggested_where_that_begins() {
     let vars = [("STACK_PUSH_THRESHOLD", "20"), ("STACK_ENABLED_HEURISTICS", "complexity")];
-    let mut desk = Desk::with(&vars);
+    let mut desk = TestEnv::with(&vars);
     desk.user("Write the parts");
     for file in 0..8 {
         desk.step(&[wrote(&format!("src/{file}.rs"))]);
@@ -193,7 +193,7 @@ fn nothing_is_suggested_for_work_when_the_list_is_done() {
     for (status, said) in [(TodoStatus::InProgress, 1), (TodoStatus::Completed, 0)] {
         let mut desk = failing(&[], 2);
         let items = vec![Todo { id: None, content: "Make it pass".to_owned(), status }];
-        desk.step(&[Fact::Division(Mark::Todos { call: "list".to_owned(), items })]);
+        desk.step(&[Fact::Division(WorkMarker::Todos { call: "list".to_owned(), items })]);
         desk.fail(1);
         assert_eq!(desk.said().len(), said, "{status:?}");
     }

@@ -4,22 +4,22 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use callstack_core::framing::{Mark, Todo, TodoStatus};
+use callstack_core::framing::{Todo, TodoStatus, WorkMarker};
 use callstack_core::subagent::SubagentSettings;
 use callstack_core::transcript::{
-    Anchor, CallState, FoldOp, Message, Part, PartBody, Role, Span, SpanOrigin, Standing,
+    Anchor, CallState, FoldOp, Message, MessageKind, Part, PartBody, Role, Span, SpanOrigin,
 };
 use callstack_engine::operation::Caller;
 use callstack_engine::{
-    AutonomySettings, CallTimes, ChildSession, Engine, Fact, Level, Settings, Shown, SystemRequest,
-    SystemWorld, UserMessage, World, operations,
+    AutonomySettings, CallTimes, ChildSession, Engine, Fact, HostMessage, Level, Settings,
+    SystemRequest, SystemWorld, UserMessage, World, operations,
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::plugin::Plugin;
 use crate::support::PATIENCE;
-use crate::witness::{did, happenings};
+use crate::witness::{activities, did};
 
 pub(super) const SESSION: &str = "ses_1";
 pub(super) const CHILD: &str = "ses_child";
@@ -54,7 +54,7 @@ pub(super) struct Host {
     /// Tokens of what each further call returns.
     output: usize,
     pub(super) folder: TempDir,
-    pub(super) shown: Vec<Shown>,
+    pub(super) shown: Vec<HostMessage>,
     plugin: Plugin,
     made: usize,
 }
@@ -69,7 +69,7 @@ pub(super) fn settings(level: Level) -> Settings {
 fn open(folder: &TempDir, level: Level, clock: &Clock) -> Engine {
     let engine =
         Engine::open_unchecked(folder.path(), settings(level), Box::new(clock.clone())).unwrap();
-    engine.read_messages_with(happenings);
+    engine.read_messages_with(activities);
     engine
 }
 
@@ -116,7 +116,7 @@ impl Host {
         self.clock.ahead.fetch_add(minutes * 60_000, Ordering::Relaxed);
     }
 
-    fn say(&mut self, role: Role, words: &str, bodies: Vec<PartBody>) -> &mut Shown {
+    fn say(&mut self, role: Role, words: &str, bodies: Vec<PartBody>) -> &mut HostMessage {
         self.made += 1;
         let id = format!("msg_{}", self.made);
         let now = Some(self.clock.now());
@@ -129,11 +129,11 @@ impl Host {
         let calls = calls.collect();
         let parts = bodies.into_iter().enumerate();
         let parts = parts.map(|(part, body)| Part { id: format!("{id}.{part}"), body }).collect();
-        self.shown.push(Shown {
+        self.shown.push(HostMessage {
             words: words.to_owned(),
             calls,
-            ..Shown::of(
-                Message { id, role, standing: Standing::Normal, parts },
+            ..HostMessage::of(
+                Message { id, role, standing: MessageKind::Normal, parts },
                 format!("{{\"n\":{}}}", self.made),
             )
         });
@@ -207,7 +207,7 @@ impl Host {
             let content = item.trim_start_matches(['>', '+', 'x']).to_owned();
             Todo { id: None, content, status }
         });
-        let mark = Mark::Todos { call: call.clone(), items: items.collect() };
+        let mark = WorkMarker::Todos { call: call.clone(), items: items.collect() };
         let mut bodies = vec![tool(&call, "todowrite")];
         if !words.is_empty() {
             bodies.insert(0, text_of(words));
@@ -291,7 +291,7 @@ impl Host {
     /// The user stops the agent while it speaks.
     pub(super) fn aborted(&mut self, words: &str) {
         self.say(Role::Assistant, words, vec![text_of(words)]);
-        self.shown.last_mut().unwrap().facts = vec![Fact::Division(Mark::BrokenOff)];
+        self.shown.last_mut().unwrap().facts = vec![Fact::Division(WorkMarker::BrokenOff)];
         let closing = self.shown.last().unwrap().clone();
         self.engine.record(SESSION, vec![closing]).unwrap();
         self.engine.session_idle(SESSION).unwrap();

@@ -1,7 +1,7 @@
 //! Turns that are taken back, forked and compacted.
 
-use callstack_core::transcript::{Message, Part, PartBody, Role, Standing};
-use callstack_engine::Shown;
+use callstack_core::transcript::{Message, MessageKind, Part, PartBody, Role};
+use callstack_engine::HostMessage;
 
 use super::host::Host;
 use crate::plugin::whole;
@@ -75,7 +75,7 @@ fn a_fork_has_frames_of_its_own() {
     host.turn("Test it", "Tested.");
     let tree = host.tree();
     // A fork's messages have other ids.
-    let copy = |shown: &Shown| {
+    let copy = |shown: &HostMessage| {
         let mut copy = shown.clone();
         copy.message.id = format!("fork_{}", shown.message.id);
         copy
@@ -99,16 +99,16 @@ fn compact(host: &mut Host, tail: usize) {
     let mut message = |id: &str, role, standing| {
         let text = PartBody::Text { synthetic: false, chars: 4, head: "text".to_owned() };
         let parts = vec![Part { id: format!("{id}.0"), body: text }];
-        host.shown.push(Shown {
+        host.shown.push(HostMessage {
             words: "text".to_owned(),
-            ..Shown::of(
+            ..HostMessage::of(
                 Message { id: id.to_owned(), role, standing, parts },
                 format!("{{\"id\":{id:?}}}"),
             )
         });
     };
-    message("msg_request", Role::User, Standing::CompactionRequest);
-    message("msg_summary", Role::Assistant, Standing::Summary);
+    message("msg_request", Role::User, MessageKind::CompactionRequest);
+    message("msg_summary", Role::Assistant, MessageKind::Summary);
     host.shown.extend(tail);
     host.show_again_from(0);
 }

@@ -3,15 +3,15 @@
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
-use callstack_core::evidence::{Action, Call, Happening};
+use callstack_core::evidence::{Action, Activity, Call};
 use callstack_core::masking::outputs::ResultWeight;
 use callstack_core::masking::subject::Subject;
 use callstack_core::transcript::{
-    Anchor, CallState, FoldOp, Message, Part, PartBody, Role, Standing,
+    Anchor, CallState, FoldOp, Message, MessageKind, Part, PartBody, Role,
 };
 use callstack_engine::operation::Caller;
 use callstack_engine::{
-    Engine, Level, MaskOutputs, Settings, Shown, SyncAnswer, SyncRequest, SystemRequest,
+    Engine, HostMessage, Level, MaskOutputs, Settings, SyncAnswer, SyncRequest, SystemRequest,
     UserMessage, operations,
 };
 use rusqlite::Connection;
@@ -32,7 +32,7 @@ pub(super) struct Host {
     folder: PathBuf,
     clock: Clock,
     settings: Settings,
-    pub(super) shown: Vec<Shown>,
+    pub(super) shown: Vec<HostMessage>,
     pub(super) plugin: Plugin,
     made: usize,
     /// Tokens that the model takes at most.
@@ -53,7 +53,7 @@ pub(super) fn level(level: Level, mask_outputs: MaskOutputs) -> Settings {
 
 fn open(folder: &Path, settings: &Settings, clock: &Clock) -> Engine {
     let engine = Engine::open_unchecked(folder, settings.clone(), Box::new(clock.clone())).unwrap();
-    engine.read_messages_with(happenings);
+    engine.read_messages_with(activities);
     engine
 }
 
@@ -67,7 +67,7 @@ pub(super) fn messages_read() -> usize {
 }
 
 /// Reads the JSON of this host's messages.
-fn happenings(json: &str, _: &Path) -> Vec<(String, Happening)> {
+fn activities(json: &str, _: &Path) -> Vec<(String, Activity)> {
     READ.set(READ.get() + 1);
     let message: Value = serde_json::from_str(json).unwrap();
     let parts = message["parts"].as_array().unwrap().iter();
@@ -80,7 +80,7 @@ fn happenings(json: &str, _: &Path) -> Vec<(String, Happening)> {
             action: Action::Ran(text(&part["command"])),
             ..Call::default()
         };
-        (text(&part["id"]), Happening::Called(call))
+        (text(&part["id"]), Activity::Called(call))
     });
     told.collect()
 }
@@ -128,14 +128,14 @@ impl Host {
         self.clock.pass(minutes * 60_000);
     }
 
-    fn say(&mut self, role: Role, bodies: Vec<PartBody>) -> &mut Shown {
+    fn say(&mut self, role: Role, bodies: Vec<PartBody>) -> &mut HostMessage {
         self.made += 1;
         let id = format!("msg_{:02}", self.made);
         let parts = bodies.into_iter().enumerate();
         let parts = parts.map(|(n, body)| Part { id: format!("{id}.{n}"), body }).collect();
         let json = json!({"info": {"id": id}, "parts": []}).to_string();
-        let message = Message { id, role, standing: Standing::Normal, parts };
-        self.shown.push(Shown::of(message, json));
+        let message = Message { id, role, standing: MessageKind::Normal, parts };
+        self.shown.push(HostMessage::of(message, json));
         self.shown.last_mut().unwrap()
     }
 
@@ -262,7 +262,7 @@ impl Host {
 
     /// The places of messages with a masked result.
     pub(super) fn masked(&self) -> Vec<usize> {
-        let masked = |shown: &Shown| {
+        let masked = |shown: &HostMessage| {
             let output = |op: &FoldOp| matches!(op, FoldOp::Output { message, .. } if *message == shown.message.id);
             self.plugin.ops.iter().any(output)
         };
@@ -271,7 +271,7 @@ impl Host {
 
     /// The places of steps that are sent without their reasoning.
     pub(super) fn unreasoned(&self) -> Vec<usize> {
-        let cut = |shown: &Shown| {
+        let cut = |shown: &HostMessage| {
             let keep = |op: &FoldOp| matches!(op, FoldOp::Keep { message, .. } if *message == shown.message.id);
             self.plugin.ops.iter().any(keep)
         };

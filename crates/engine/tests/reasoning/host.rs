@@ -5,11 +5,11 @@ use std::collections::{HashMap, HashSet};
 use callstack_core::masking::outputs::ResultWeight;
 use callstack_core::masking::subject::Subject;
 use callstack_core::transcript::{
-    Anchor, CallState, FoldOp, Message, Part, PartBody, Role, Standing,
+    Anchor, CallState, FoldOp, Message, MessageKind, Part, PartBody, Role,
 };
 use callstack_engine::operation::{Answer, Caller};
 use callstack_engine::{
-    ChildSession, Engine, Settings, Shown, SystemRequest, UserMessage, operations,
+    ChildSession, Engine, HostMessage, Settings, SystemRequest, UserMessage, operations,
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -21,7 +21,7 @@ use crate::support::Clock;
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Tail {
     /// So many of the last messages that were sent before.
-    Shown(usize),
+    HostMessage(usize),
     /// A last step that nothing has shown before.
     New,
 }
@@ -32,9 +32,9 @@ type Read = (Role, Vec<String>);
 #[derive(Clone, Default)]
 struct Session {
     id: String,
-    shown: Vec<Shown>,
+    shown: Vec<HostMessage>,
     /// Messages that were taken back last, and may come again.
-    taken_back: Vec<Shown>,
+    taken_back: Vec<HostMessage>,
     plugin: Plugin,
     /// The last request, and its system prompt.
     sent: (Vec<String>, Vec<Read>),
@@ -133,7 +133,7 @@ impl Host {
         self.part(format!("{tool} {}", self.made), body)
     }
 
-    fn message(&mut self, role: Role, standing: Standing, parts: Vec<Part>) -> Shown {
+    fn message(&mut self, role: Role, standing: MessageKind, parts: Vec<Part>) -> HostMessage {
         self.made += 1;
         let id = format!("msg_{:04}", self.made);
         let said: Vec<_> = parts
@@ -141,7 +141,7 @@ impl Host {
             .map(|part| json!({"id": part.id, "type": "text", "text": self.words[&part.id]}))
             .collect();
         let json = json!({"info": {"id": id}, "parts": said}).to_string();
-        Shown::of(Message { id, role, standing, parts }, json)
+        HostMessage::of(Message { id, role, standing, parts }, json)
     }
 
     /// The user says something.
@@ -150,7 +150,7 @@ impl Host {
         let said = UserMessage { session, host: "test".to_owned(), text: words.to_owned() };
         self.engine.user_message(&said).unwrap();
         let part = self.text(words);
-        let mut shown = self.message(Role::User, Standing::Normal, vec![part]);
+        let mut shown = self.message(Role::User, MessageKind::Normal, vec![part]);
         shown.words = words.to_owned();
         self.sessions[at].shown.push(shown);
     }
@@ -164,7 +164,7 @@ impl Host {
         for tool in tools {
             parts.push(self.tool(tool));
         }
-        let shown = self.message(Role::Assistant, Standing::Normal, parts);
+        let shown = self.message(Role::Assistant, MessageKind::Normal, parts);
         let session = &mut self.sessions[at];
         session.made_behind.insert(shown.message.id.clone(), session.sent.clone());
         session.shown.push(shown);
@@ -246,7 +246,8 @@ impl Host {
     /// The user takes the last turns back.
     pub(super) fn undo(&mut self, at: usize, turns: usize) {
         let session = &mut self.sessions[at];
-        let said = |shown: &Shown| shown.message.role == Role::User && !shown.words.is_empty();
+        let said =
+            |shown: &HostMessage| shown.message.role == Role::User && !shown.words.is_empty();
         let users: Vec<_> = (0..session.shown.len()).filter(|i| said(&session.shown[*i])).collect();
         let Some(from) = users.iter().rev().nth(turns - 1).copied().filter(|from| *from > 0) else {
             return;
@@ -259,11 +260,11 @@ impl Host {
     /// The user takes the last messages back, also steps alone.
     pub(super) fn take_back(&mut self, at: usize, messages: usize) {
         let session = &mut self.sessions[at];
-        let standing = |shown: &Shown| shown.message.standing;
+        let standing = |shown: &HostMessage| shown.message.standing;
         let kept = session.shown.len().saturating_sub(messages).max(1);
         if session.shown[kept.min(session.shown.len())..]
             .iter()
-            .any(|shown| standing(shown) != Standing::Normal)
+            .any(|shown| standing(shown) != MessageKind::Normal)
         {
             return;
         }
@@ -287,7 +288,7 @@ impl Host {
     /// The host compacts a session.
     pub(super) fn compact(&mut self, at: usize, tail: Tail) {
         let keep = match tail {
-            Tail::Shown(keep) => {
+            Tail::HostMessage(keep) => {
                 self.request(at);
                 keep
             }
@@ -297,10 +298,10 @@ impl Host {
             }
         };
         let request = self.part(String::new(), PartBody::Other);
-        let request = self.message(Role::User, Standing::CompactionRequest, vec![request]);
+        let request = self.message(Role::User, MessageKind::CompactionRequest, vec![request]);
         let words = format!("summary {}", self.made);
         let summary = self.text(&words);
-        let mut summary = self.message(Role::Assistant, Standing::Summary, vec![summary]);
+        let mut summary = self.message(Role::Assistant, MessageKind::Summary, vec![summary]);
         summary.summary = Some(words);
         let shown = &mut self.sessions[at].shown;
         let tail = shown.split_off(shown.len().saturating_sub(keep));
@@ -342,7 +343,7 @@ impl Host {
             self.part(format!("thinks {}", self.made), PartBody::Reasoning { sealed: false }),
             self.tool("bash"),
         ];
-        let shown = self.message(Role::Assistant, Standing::Normal, parts);
+        let shown = self.message(Role::Assistant, MessageKind::Normal, parts);
         let session = &mut self.sessions[at];
         session.made_behind.insert(shown.message.id.clone(), session.sent.clone());
         session.shown.push(shown);

@@ -5,29 +5,29 @@ use std::collections::{BTreeMap, HashSet};
 use std::io::ErrorKind;
 use std::path::Path;
 
-use callstack_core::framing::{Mark, Todo, TodoStatus};
-use callstack_core::transcript::{Anchor, CallState, Message, Part, PartBody, Role, Standing};
+use callstack_core::framing::{Todo, TodoStatus, WorkMarker};
+use callstack_core::transcript::{Anchor, CallState, Message, MessageKind, Part, PartBody, Role};
 use callstack_engine::effect::{EffectOutcome, Next, Reaction};
 use callstack_engine::operation::{Answer, Caller};
 use callstack_engine::{
-    ChildSession, Engine, Fact, ReturnedTask, Settings, Shown, SubagentFilter, SystemRequest,
+    ChildSession, Engine, Fact, HostMessage, ReturnedTask, Settings, SubagentFilter, SystemRequest,
     UserMessage, operations,
 };
 use serde_json::{Value, json};
 
 use crate::plugin::Plugin;
 use crate::support::Clock;
-use crate::witness::{did, happenings};
+use crate::witness::{activities, did};
 
 pub(super) struct Host {
     engine: Engine,
     folder: std::path::PathBuf,
     world: Clock,
     settings: Settings,
-    shown: BTreeMap<String, Vec<Shown>>,
+    shown: BTreeMap<String, Vec<HostMessage>>,
     plugins: BTreeMap<String, Plugin>,
     /// The messages that the user has undone.
-    undone: Vec<Shown>,
+    undone: Vec<HostMessage>,
     next: BTreeMap<String, Next>,
     /// The messages that the engine was given to keep, each with its session.
     given: Vec<(String, String)>,
@@ -105,7 +105,7 @@ impl Host {
         self.world.pass(milliseconds);
     }
 
-    fn add(&mut self, session: &str, role: Role, words: &str, body: PartBody) -> &mut Shown {
+    fn add(&mut self, session: &str, role: Role, words: &str, body: PartBody) -> &mut HostMessage {
         self.made += 1;
         let id = format!("msg_{:03}", self.made);
         let part = Part { id: format!("prt_{:03}", self.made), body };
@@ -116,8 +116,8 @@ impl Host {
             "info": {"id": id, "role": if role == Role::User { "user" } else { "assistant" }},
             "parts": [{"type": "text", "text": words}],
         });
-        shown.push(Shown {
-            message: Message { id, role, standing: Standing::Normal, parts: vec![part] },
+        shown.push(HostMessage {
+            message: Message { id, role, standing: MessageKind::Normal, parts: vec![part] },
             json: json.to_string(),
             calls: Vec::new(),
             facts: Vec::new(),
@@ -135,7 +135,7 @@ impl Host {
         shown.last_mut().unwrap()
     }
 
-    fn say(&mut self, session: &str, role: Role, words: &str) -> &mut Shown {
+    fn say(&mut self, session: &str, role: Role, words: &str) -> &mut HostMessage {
         let (chars, head) = (words.chars().count(), words.to_owned());
         self.add(session, role, words, PartBody::Text { synthetic: false, chars, head })
     }
@@ -196,7 +196,7 @@ impl Host {
             };
             Todo { id: None, content: item.trim_start_matches(['>', '+']).to_owned(), status }
         });
-        let mark = Mark::Todos { call: call.clone(), items: items.collect() };
+        let mark = WorkMarker::Todos { call: call.clone(), items: items.collect() };
         let state = CallState::Completed;
         let body = PartBody::Tool { call, tool: "todowrite".to_owned(), state };
         self.add(session, Role::Assistant, "", body).facts = vec![Fact::Division(mark)];
@@ -307,7 +307,7 @@ impl Host {
         let prompt = self.engine.compacting(session).unwrap();
         self.said.push(format!("{prompt:#?}"));
         let summary = self.say(session, Role::Assistant, words);
-        summary.message.standing = Standing::Summary;
+        summary.message.standing = MessageKind::Summary;
         summary.summary = Some(words.to_owned());
         let shown = self.shown.get_mut(session).unwrap();
         let summary = shown.pop().unwrap();
@@ -316,7 +316,7 @@ impl Host {
         self.record(session, summary);
     }
 
-    fn record(&mut self, session: &str, shown: Shown) {
+    fn record(&mut self, session: &str, shown: HostMessage) {
         self.given.push((session.to_owned(), shown.message.id.clone()));
         self.engine.record(session, vec![shown]).unwrap();
     }
@@ -356,7 +356,7 @@ impl Host {
 
 fn open(folder: &Path, settings: &Settings, world: &Clock) -> Engine {
     let engine = Engine::open_unchecked(folder, settings.clone(), Box::new(world.clone())).unwrap();
-    engine.read_messages_with(happenings);
+    engine.read_messages_with(activities);
     engine
 }
 
@@ -377,7 +377,7 @@ fn copy(from: &Path, to: &Path) {
     }
 }
 
-fn call_of(shown: &Shown) -> Option<String> {
+fn call_of(shown: &HostMessage) -> Option<String> {
     shown.message.parts.iter().find_map(|part| match &part.body {
         PartBody::Tool { call, .. } => Some(call.clone()),
         _ => None,

@@ -5,14 +5,15 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use callstack_core::dialect::Dialect;
-use callstack_core::evidence::{Action, Call, Happening};
+use callstack_core::evidence::{Action, Activity, Call};
 use callstack_core::fact::Fact;
 use callstack_core::transcript::{
-    Anchor, CallState, FoldOp, Message, Part, PartBody, Role, Standing,
+    Anchor, CallState, FoldOp, Message, MessageKind, Part, PartBody, Role,
 };
 use callstack_engine::operation::{Answer, Caller};
 use callstack_engine::{
-    Engine, EngineError, Level, Settings, Shown, SystemRequest, UserMessage, operations, tools,
+    Engine, EngineError, HostMessage, Level, Settings, SystemRequest, UserMessage, operations,
+    tools,
 };
 use serde_json::{Value, json};
 
@@ -30,7 +31,7 @@ pub(crate) struct Host {
     folder: PathBuf,
     clock: Clock,
     settings: Settings,
-    pub(crate) shown: Vec<Shown>,
+    pub(crate) shown: Vec<HostMessage>,
     pub(crate) plugin: Plugin,
     /// The prefix of each step.
     behind: HashMap<String, Sent>,
@@ -45,7 +46,7 @@ pub(crate) fn at_level(level: Level) -> Settings {
 }
 
 /// Reads the JSON of this host's messages.
-fn happenings(json: &str, _: &Path) -> Vec<(String, Happening)> {
+fn activities(json: &str, _: &Path) -> Vec<(String, Activity)> {
     let message: Value = serde_json::from_str(json).unwrap();
     let parts = message["parts"].as_array().into_iter().flatten();
     let calls = parts.filter(|part| part["type"] == "tool").map(|part| {
@@ -59,7 +60,7 @@ fn happenings(json: &str, _: &Path) -> Vec<(String, Happening)> {
             _ => Action::Other,
         };
         let call = Call { tool, input, output: text(&state["output"]), action, ..Call::default() };
-        (text(&part["id"]), Happening::Called(call))
+        (text(&part["id"]), Activity::Called(call))
     });
     calls.collect()
 }
@@ -85,7 +86,7 @@ impl Host {
     fn open(folder: &Path, settings: &Settings, clock: &Clock) -> Engine {
         let engine =
             Engine::open_unchecked(folder, settings.clone(), Box::new(clock.clone())).unwrap();
-        engine.read_messages_with(happenings);
+        engine.read_messages_with(activities);
         engine
     }
 
@@ -119,9 +120,9 @@ impl Host {
     fn say(
         &mut self,
         role: Role,
-        standing: Standing,
+        standing: MessageKind,
         bodies: Vec<(PartBody, Value)>,
-    ) -> &mut Shown {
+    ) -> &mut HostMessage {
         self.made += 1;
         let id = format!("msg_{:02}", self.made);
         let (mut parts, mut json) = (Vec::new(), Vec::new());
@@ -132,7 +133,7 @@ impl Host {
             json.push(told);
         }
         let json = json!({"info": {"id": id}, "parts": json}).to_string();
-        self.shown.push(Shown::of(Message { id, role, standing, parts }, json));
+        self.shown.push(HostMessage::of(Message { id, role, standing, parts }, json));
         self.shown.last_mut().unwrap()
     }
 
@@ -146,7 +147,7 @@ impl Host {
         let (session, host) = (self.session.clone(), "test".to_owned());
         let message = UserMessage { session, host, text: words.to_owned() };
         self.engine.user_message(&message).unwrap();
-        let shown = self.say(Role::User, Standing::Normal, vec![Self::text(words)]);
+        let shown = self.say(Role::User, MessageKind::Normal, vec![Self::text(words)]);
         shown.words = words.to_owned();
         shown.heard = 20;
         self.request();
@@ -154,7 +155,7 @@ impl Host {
 
     /// The agent ends its turn.
     pub(crate) fn reply(&mut self, words: &str) {
-        self.say(Role::Assistant, Standing::Normal, vec![Self::text(words)]).words =
+        self.say(Role::Assistant, MessageKind::Normal, vec![Self::text(words)]).words =
             words.to_owned();
         self.note_prefix();
     }
@@ -183,7 +184,7 @@ impl Host {
             bodies.push((body, told));
         }
         let (before, chars) = (self.shown.len(), calls.iter().map(|it| it.2).sum::<usize>());
-        let shown = self.say(Role::Assistant, Standing::Normal, bodies);
+        let shown = self.say(Role::Assistant, MessageKind::Normal, bodies);
         shown.said = 40;
         shown.heard = chars / 4;
         shown.returned = chars;
@@ -269,14 +270,14 @@ impl Host {
     }
 
     /// Undoes everything after so many messages, as the host.
-    pub(crate) fn undo(&mut self, keep: usize) -> Vec<Shown> {
+    pub(crate) fn undo(&mut self, keep: usize) -> Vec<HostMessage> {
         let gone = self.shown.split_off(keep);
         self.engine.undone_from(&self.session, &gone[0].message.id).unwrap();
         gone
     }
 
     /// The host takes an undo back.
-    pub(crate) fn redo(&mut self, gone: Vec<Shown>) {
+    pub(crate) fn redo(&mut self, gone: Vec<HostMessage>) {
         self.shown.extend(gone);
         self.engine.redone(&self.session, &HashSet::new()).unwrap();
         self.request();
@@ -284,8 +285,9 @@ impl Host {
 
     pub(crate) fn compact(&mut self, keep: usize) {
         let part = (PartBody::Other, json!({"type": "compaction"}));
-        self.say(Role::User, Standing::CompactionRequest, vec![part]);
-        let summary = self.say(Role::Assistant, Standing::Summary, vec![Self::text("all so far")]);
+        self.say(Role::User, MessageKind::CompactionRequest, vec![part]);
+        let summary =
+            self.say(Role::Assistant, MessageKind::Summary, vec![Self::text("all so far")]);
         summary.summary = Some("all so far".to_owned());
         let summary = self.shown.split_off(self.shown.len() - 2);
         let tail = self.shown.split_off(self.shown.len() - keep);

@@ -1,15 +1,15 @@
 //! Views and settings of child sessions, and changes by hand.
 
 use callstack_engine::operation::Answer;
-use callstack_engine::{Kind, Standing, SubagentFilter, operations};
+use callstack_engine::{ChildStatus, Kind, SubagentFilter, operations};
 use serde_json::{Value, json};
 
-use super::{CHILD, Desk, HOUR, NAMED, PARENT, SILENCE};
+use super::{CHILD, HOUR, NAMED, PARENT, SILENCE, TestEnv};
 use crate::support::caller;
 
 #[test]
 fn by_hand_alone_where_that_is_wanted() {
-    let desk = Desk::new(&[("STACK_SUBAGENT_AUTO_COMPLETE", "false")]);
+    let desk = TestEnv::new(&[("STACK_SUBAGENT_AUTO_COMPLETE", "false")]);
     desk.subagent(CHILD, NAMED, "It says 6.");
     desk.engine.session_idle(CHILD).unwrap();
     desk.returns("msg-a", Ok("6"));
@@ -31,7 +31,7 @@ fn by_hand_alone_where_that_is_wanted() {
 
 #[test]
 fn a_hand_says_how_it_ended() {
-    let desk = Desk::new(&[]);
+    let desk = TestEnv::new(&[]);
     desk.subagent(CHILD, NAMED, "It says 6.");
     let push = operations::find("stack_frame_push").unwrap();
     let arguments = json!({"title": "Deep", "successCriteria": "found"});
@@ -48,7 +48,7 @@ fn a_hand_says_how_it_ended() {
 
 #[test]
 fn a_reference_that_means_no_session_is_told_so() {
-    let desk = Desk::new(&[]);
+    let desk = TestEnv::new(&[]);
     desk.subagent(CHILD, NAMED, "It says 6.");
     desk.subagent("ses_child2", NAMED, "It says 6.");
     for (reference, part) in [
@@ -62,12 +62,12 @@ fn a_reference_that_means_no_session_is_told_so() {
         assert!(kind == Kind::NotFound && sentence.contains(part), "{reference}: {sentence}");
     }
     desk.did("stack_subagent_complete", json!({"sessionID": CHILD}));
-    assert_eq!(Standing::of(&desk.tracked("ses_child2")), Standing::Active);
+    assert_eq!(ChildStatus::of(&desk.tracked("ses_child2")), ChildStatus::Active);
 }
 
 #[test]
 fn an_hour_later_only_the_numbers_are_left() {
-    let desk = Desk::new(&[]);
+    let desk = TestEnv::new(&[]);
     desk.subagent(CHILD, NAMED, "It says 6.");
     desk.subagent("ses_small", "a question", "6");
     desk.subagent("ses_open", NAMED, "On it.");
@@ -96,7 +96,7 @@ fn an_hour_later_only_the_numbers_are_left() {
 
 #[test]
 fn no_rate_is_above_a_hundred_percent() {
-    let desk = Desk::new(&[]);
+    let desk = TestEnv::new(&[]);
     desk.subagent(CHILD, NAMED, "It says 6.");
     desk.subagent("ses_small", "a question", "6");
     for session in [CHILD, "ses_small"] {
@@ -113,7 +113,7 @@ fn no_rate_is_above_a_hundred_percent() {
 
 #[test]
 fn settings_are_set_here_and_reset() {
-    let desk = Desk::new(&[("STACK_SUBAGENT_MIN_MESSAGES", "9")]);
+    let desk = TestEnv::new(&[("STACK_SUBAGENT_MIN_MESSAGES", "9")]);
     let source = |answer: &Answer, name: &str| answer.data[name]["source"].clone();
     let answer = desk.did("stack_config", json!({}));
     assert_eq!(source(&answer, "minMessages"), "environment");
@@ -149,7 +149,7 @@ fn settings_are_set_here_and_reset() {
 
 #[test]
 fn changed_settings_count_for_what_is_silent_already() {
-    let desk = Desk::new(&[]);
+    let desk = TestEnv::new(&[]);
     desk.subagent(CHILD, NAMED, "It says 6.");
     desk.engine.session_idle(CHILD).unwrap();
     desk.did("stack_config", json!({"autoComplete": false}));
@@ -160,7 +160,7 @@ fn changed_settings_count_for_what_is_silent_already() {
 
 #[test]
 fn a_list_is_filtered() {
-    let desk = Desk::new(&[]);
+    let desk = TestEnv::new(&[]);
     desk.subagent(CHILD, NAMED, "It says 6.");
     desk.subagent("ses_small", "a question", "6");
     desk.engine.session_idle(CHILD).unwrap();

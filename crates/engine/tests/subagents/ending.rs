@@ -4,12 +4,12 @@ use callstack_core::subagent::Completion;
 use callstack_engine::{Failure, Kind, World as _, operations};
 use serde_json::json;
 
-use super::{CHILD, Desk, NAMED, SILENCE};
+use super::{CHILD, NAMED, SILENCE, TestEnv};
 use crate::support::caller;
 
 #[test]
 fn silence_ends_it_after_the_delay_whichever_process_is_there_then() {
-    let mut desk = Desk::new(&[]);
+    let mut desk = TestEnv::new(&[]);
     desk.subagent(CHILD, NAMED, "It says 6.");
     let reaction = desk.engine.session_idle(CHILD).unwrap();
     assert_eq!(reaction.wake_at, Some(desk.clock.now() + 5_000));
@@ -26,7 +26,7 @@ fn silence_ends_it_after_the_delay_whichever_process_is_there_then() {
 
 #[test]
 fn two_processes_that_wake_at_once_end_it_once() {
-    let desk = Desk::new(&[]);
+    let desk = TestEnv::new(&[]);
     desk.subagent(CHILD, NAMED, "It says 6.");
     desk.engine.session_idle(CHILD).unwrap();
     desk.pass(5_000);
@@ -43,7 +43,7 @@ fn two_processes_that_wake_at_once_end_it_once() {
 
 #[test]
 fn work_clears_the_deadline() {
-    let mut desk = Desk::new(&[]);
+    let mut desk = TestEnv::new(&[]);
     desk.subagent(CHILD, NAMED, "It says 6.");
     desk.engine.session_idle(CHILD).unwrap();
     desk.pass(3_000);
@@ -68,7 +68,7 @@ fn work_clears_the_deadline() {
 
 #[test]
 fn without_a_delay_it_ends_at_once() {
-    let desk = Desk::new(&[("STACK_SUBAGENT_IDLE_DELAY", "0")]);
+    let desk = TestEnv::new(&[("STACK_SUBAGENT_IDLE_DELAY", "0")]);
     desk.subagent(CHILD, NAMED, "It says 6.");
     assert_eq!(desk.engine.session_idle(CHILD).unwrap().wake_at, None);
     assert_eq!(desk.standing(), "completed");
@@ -76,7 +76,7 @@ fn without_a_delay_it_ends_at_once() {
 
 #[test]
 fn a_parents_pop_does_not_wait_for_the_deadline() {
-    let desk = Desk::new(&[]);
+    let desk = TestEnv::new(&[]);
     for session in [CHILD, "ses_other"] {
         desk.subagent(session, NAMED, "It says 6.");
         desk.engine.session_idle(session).unwrap();
@@ -93,7 +93,7 @@ fn a_parents_pop_does_not_wait_for_the_deadline() {
 
 #[test]
 fn what_is_below_a_silent_session_ends_before_it() {
-    let desk = Desk::new(&[]);
+    let desk = TestEnv::new(&[]);
     desk.subagent(CHILD, NAMED, "It says 6.");
     desk.begins("ses_deep", CHILD, "deeper (@general subagent)");
     desk.user("ses_deep", "Look deeper");
@@ -107,7 +107,7 @@ fn what_is_below_a_silent_session_ends_before_it() {
 
 #[test]
 fn what_still_works_below_a_silent_session_is_waited_for() {
-    let desk = Desk::new(&[]);
+    let desk = TestEnv::new(&[]);
     desk.subagent(CHILD, NAMED, "It says 6.");
     desk.begins("ses_deep", CHILD, "deeper (@general subagent)");
     desk.user("ses_deep", "Look deeper");
@@ -127,7 +127,7 @@ fn a_task_ends_with_what_it_returned() {
             "look blocked: It was stopped: Stopped.\n\nIts last words: On it.",
         ),
     ] {
-        let desk = Desk::new(&[]);
+        let desk = TestEnv::new(&[]);
         desk.subagent(CHILD, NAMED, "On it.");
         desk.engine.session_idle(CHILD).unwrap();
         desk.returns("msg-a", outcome);
@@ -141,7 +141,7 @@ fn a_task_ends_with_what_it_returned() {
 
 #[test]
 fn a_task_whose_caller_died_with_it_is_ended_at_the_next_call() {
-    let mut desk = Desk::new(&[]);
+    let mut desk = TestEnv::new(&[]);
     desk.subagent(CHILD, NAMED, "On it.");
     desk.restart();
     desk.returns("msg-a", Err((true, "its caller was interrupted")));
@@ -150,7 +150,7 @@ fn a_task_whose_caller_died_with_it_is_ended_at_the_next_call() {
 
 #[test]
 fn a_return_that_was_shown_before_ends_nothing_again() {
-    let mut desk = Desk::new(&[]);
+    let mut desk = TestEnv::new(&[]);
     desk.subagent(CHILD, NAMED, "It says 6.");
     desk.returns("msg-a", Ok("It says 6."));
     desk.user(CHILD, "And now?");
@@ -164,7 +164,7 @@ fn a_return_that_was_shown_before_ends_nothing_again() {
 
 #[test]
 fn its_own_pop_stands() {
-    let desk = Desk::new(&[]);
+    let desk = TestEnv::new(&[]);
     desk.subagent(CHILD, NAMED, "It says 6.");
     let pop = operations::find("stack_frame_pop").unwrap();
     pop.run(&desk.engine, &caller(CHILD), json!({"results": "Six."})).unwrap();
@@ -176,7 +176,7 @@ fn its_own_pop_stands() {
 
 #[test]
 fn a_deleted_session_is_over() {
-    let desk = Desk::new(&[]);
+    let desk = TestEnv::new(&[]);
     desk.subagent(CHILD, NAMED, "On it.");
     desk.engine.session_deleted(CHILD).unwrap();
     assert!(desk.frame("f3").contains("its session was deleted"), "{}", desk.frame("f3"));
@@ -185,7 +185,7 @@ fn a_deleted_session_is_over() {
 
 #[test]
 fn what_broke_it_off_survives_a_restart() {
-    let mut desk = Desk::new(&[]);
+    let mut desk = TestEnv::new(&[]);
     desk.subagent(CHILD, NAMED, "On it.");
     desk.engine
         .session_failed(CHILD, Failure { stopped: false, message: "no way".to_owned() })

@@ -4,12 +4,12 @@ use callstack_core::transcript::Role;
 use callstack_engine::{World as _, operations};
 use serde_json::json;
 
-use super::{CHILD, Desk, NAMED, PARENT, message};
+use super::{CHILD, NAMED, PARENT, TestEnv, message};
 use crate::support::{caller, wait};
 
 #[test]
 fn a_subagent_gets_a_frame_below_the_one_that_its_caller_worked_in() {
-    let desk = Desk::new(&[]);
+    let desk = TestEnv::new(&[]);
     desk.begins(CHILD, PARENT, NAMED);
     // Whatever else the caller's step does, the call was made in f2.
     desk.did("stack_frame_push", json!({"title": "Meanwhile", "successCriteria": "done"}));
@@ -26,7 +26,7 @@ fn a_subagent_gets_a_frame_below_the_one_that_its_caller_worked_in() {
 
 #[test]
 fn the_record_has_the_specifications_names() {
-    let desk = Desk::new(&[]);
+    let desk = TestEnv::new(&[]);
     desk.subagent(CHILD, NAMED, "It says 6.");
     desk.engine.session_idle(CHILD).unwrap();
     wait(|| desk.tracked(CHILD).message_count == 1);
@@ -49,7 +49,7 @@ fn the_record_has_the_specifications_names() {
 
 #[test]
 fn a_small_session_of_another_name_gets_no_frame() {
-    let desk = Desk::new(&[]);
+    let desk = TestEnv::new(&[]);
     desk.subagent(CHILD, "a question", "It says 6.");
     desk.calls(CHILD, vec![message("msg-0", Role::User, "Look into it")]);
     desk.engine.session_idle(CHILD).unwrap();
@@ -64,21 +64,21 @@ fn a_session_proves_itself_by_messages_by_its_length_or_by_a_push() {
     let words = || message("msg-0", Role::User, "Look into it");
     let step = |id: &str| message(id, Role::Assistant, "on it");
 
-    let desk = Desk::new(&[]);
+    let desk = TestEnv::new(&[]);
     desk.subagent(CHILD, "a question", "It says 6.");
     desk.calls(CHILD, vec![words(), step("msg-1")]);
     assert_eq!(desk.engine.active(CHILD).unwrap(), None);
     desk.calls(CHILD, vec![words(), step("msg-1"), step("msg-2")]);
     assert_eq!(desk.frame("f3"), "Look into it in_progress");
 
-    let desk = Desk::new(&[]);
+    let desk = TestEnv::new(&[]);
     desk.subagent(CHILD, "a question", "It says 6.");
     desk.pass(60_000);
     let reaction = desk.engine.session_idle(CHILD).unwrap();
     assert_eq!(desk.engine.resolve("f3").unwrap().parent.map(|it| it.0), Some(2));
     assert_eq!(reaction.wake_at, Some(desk.clock.now() + 5_000));
 
-    let desk = Desk::new(&[]);
+    let desk = TestEnv::new(&[]);
     desk.subagent(CHILD, "a question", "It says 6.");
     let push = operations::find("stack_frame_push").unwrap();
     let arguments = json!({"title": "Deep", "successCriteria": "found"});
@@ -89,7 +89,7 @@ fn a_session_proves_itself_by_messages_by_its_length_or_by_a_push() {
 
 #[test]
 fn switched_off_nobody_is_looked_at() {
-    let desk = Desk::new(&[("STACK_SUBAGENT_ENABLED", "false")]);
+    let desk = TestEnv::new(&[("STACK_SUBAGENT_ENABLED", "false")]);
     desk.subagent(CHILD, NAMED, "It says 6.");
     desk.calls(CHILD, vec![message("msg-0", Role::User, "Look into it")]);
     desk.engine.session_idle(CHILD).unwrap();

@@ -5,9 +5,9 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use callstack_core::evidence::{Action, Call, Happening};
-use callstack_core::transcript::{CallState, Role, Standing};
-use callstack_engine::{RECORDED, Shown};
+use callstack_core::evidence::{Action, Activity, Call};
+use callstack_core::transcript::{CallState, MessageKind, Role};
+use callstack_engine::{HostMessage, RECORDED};
 use callstack_recordings::tool_input::{edits, told_texts, with_places};
 use callstack_recordings::{
     Division, Format, Recorded, RecordedCall, RecordedPart, Recording, Usage, noted_in,
@@ -40,7 +40,7 @@ fn kept_as(recording: &Recording, message: &Recorded, standing: &str) -> String 
     // summary ended.
     if let (Format::OpenCode, [record]) = (recording.format, &message.records[..])
         && record.matches("\"step-finish\"").count() <= 1
-        && (message.standing != Standing::Summary || is_summary(record))
+        && (message.standing != MessageKind::Summary || is_summary(record))
     {
         return record.clone();
     }
@@ -61,11 +61,11 @@ fn kept_as(recording: &Recording, message: &Recorded, standing: &str) -> String 
     add("modelID", message.model.clone().map(Value::from));
     add("tokens", message.usage.map(tokens));
     add("error", message.broken_off.then(|| json!({ "name": "broken off" })));
-    let is_summary = message.standing == Standing::Summary;
+    let is_summary = message.standing == MessageKind::Summary;
     add("summary", is_summary.then(|| Value::from(true)));
     add("finish", is_summary.then(|| Value::from("stop")));
     let mut parts: Vec<Value> = Vec::new();
-    if message.standing == Standing::CompactionRequest {
+    if message.standing == MessageKind::CompactionRequest {
         parts.push(json!({ "type": "compaction" }));
     }
     parts.extend(message.parts.iter().map(|it| part(message, it)));
@@ -113,7 +113,7 @@ fn depth(json: &str) -> usize {
 /// Whether a message of OpenCode is read as a summary where it is kept.
 fn is_summary(record: &str) -> bool {
     let shown = decode(record, Path::new(""));
-    shown.is_some_and(|shown| shown.message.standing == Standing::Summary)
+    shown.is_some_and(|shown| shown.message.standing == MessageKind::Summary)
 }
 
 fn tokens(usage: Usage) -> Value {
@@ -185,11 +185,11 @@ pub(super) fn inside<'a>(folder: &str, path: &'a str) -> &'a str {
 }
 
 /// Returns an agent's words, thoughts and calls in a stored message of any program, each with the id of its part.
-pub fn happenings(json: &str, project: &Path) -> Vec<(String, Happening)> {
+pub fn activities(json: &str, project: &Path) -> Vec<(String, Activity)> {
     let is_recorded = json.contains("\"recorded\":{\"by\":");
     let message = is_recorded.then(|| serde_json::from_str::<Value>(json).ok()).flatten();
     let Some(message) = message.filter(|message| message[RECORDED]["by"].is_string()) else {
-        return crate::opencode::happenings(json, project);
+        return crate::opencode::activities(json, project);
     };
     if message["info"]["role"] != "assistant" || is_aside(&message) {
         return Vec::new();
@@ -197,24 +197,24 @@ pub fn happenings(json: &str, project: &Path) -> Vec<(String, Happening)> {
     let parts = message["parts"].as_array().into_iter().flatten();
     let id = |part: &Value| part["id"].as_str().unwrap_or_default().to_owned();
     let recorded = &message[RECORDED];
-    parts.filter_map(|part| Some((id(part), happening(part, recorded)?))).collect()
+    parts.filter_map(|part| Some((id(part), activity(part, recorded)?))).collect()
 }
 
 /// Decodes a stored message of any program as one of a session that goes on; none for one of a branch that was left.
-pub fn decode_stored(json: &str, project: &Path) -> Option<Shown> {
+pub fn decode_stored(json: &str, project: &Path) -> Option<HostMessage> {
     let may_be_aside = json.contains("\"left\":true,");
     let is_left =
         may_be_aside && serde_json::from_str::<Value>(json).is_ok_and(|message| is_aside(&message));
     if is_left { None } else { decode(json, project) }
 }
 
-fn happening(part: &Value, recorded: &Value) -> Option<Happening> {
+fn activity(part: &Value, recorded: &Value) -> Option<Activity> {
     if part["type"] == "text" && part["synthetic"] != true {
-        return Some(Happening::Said(part["text"].as_str()?.to_owned()));
+        return Some(Activity::Said(part["text"].as_str()?.to_owned()));
     }
     if part["type"] == "reasoning" {
         let thought = part["text"].as_str()?.trim();
-        return (!thought.is_empty()).then(|| Happening::Thought(thought.to_owned()));
+        return (!thought.is_empty()).then(|| Activity::Thought(thought.to_owned()));
     }
     let state = &part["state"];
     let did = &recorded["actions"][part["callID"].as_str().unwrap_or_default()];
@@ -227,7 +227,7 @@ fn happening(part: &Value, recorded: &Value) -> Option<Happening> {
     });
     let ran = named("ran").map(Action::Ran);
     let output = state["output"].as_str().or_else(|| state["error"].as_str());
-    Some(Happening::Called(Call {
+    Some(Activity::Called(Call {
         tool: tool.to_owned(),
         input: told_texts(&state["input"]),
         output: output.unwrap_or_default().to_owned(),

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use callstack_core::fold::{Input, ReasoningPolicy, fold};
 use callstack_core::text::estimate_tokens;
-use callstack_core::transcript::{FoldOp, Message, Role, Span, Standing};
+use callstack_core::transcript::{FoldOp, Message, MessageKind, Role, Span};
 use callstack_engine::{Engine, EngineError};
 use serde_json::Value;
 
@@ -59,7 +59,7 @@ pub fn calls(engine: &Engine, session: &str) -> Result<Vec<ModelCall>, EngineErr
     let reasoning = engine.current_settings()?.reasoning;
     let mut calls = Vec::new();
     for (at, message) in transcript.iter().enumerate() {
-        if message.role == Role::Assistant && message.standing == Standing::Normal {
+        if message.role == Role::Assistant && message.standing == MessageKind::Normal {
             calls.push(call(&transcript[..at], &pieces[..at], &spans, reasoning));
         }
     }
@@ -105,7 +105,7 @@ fn call(
 ) -> ModelCall {
     // OpenCode does not send messages from before its compaction.
     let from =
-        transcript.iter().rposition(|message| message.standing == Standing::CompactionRequest);
+        transcript.iter().rposition(|message| message.standing == MessageKind::CompactionRequest);
     let from = from.unwrap_or(0);
     let transcript = &transcript[from..];
     let places: HashMap<&str, usize> =

@@ -6,14 +6,14 @@ mod lenient;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::Path;
 
-use callstack_core::framing::{Mark, Todo, TodoStatus};
+use callstack_core::framing::{Todo, TodoStatus, WorkMarker};
 use callstack_core::masking::outputs::ResultWeight;
 use callstack_core::masking::subject::{Subject, hash};
 use callstack_core::secrets::mask;
 use callstack_core::subagent::Trouble;
 use callstack_core::text::estimate_tokens;
-use callstack_core::transcript::{CallState, Message, Part, PartBody, Role, Standing};
-use callstack_engine::{CallTimes, Fact, ReturnedTask, Shown};
+use callstack_core::transcript::{CallState, Message, MessageKind, Part, PartBody, Role};
+use callstack_engine::{CallTimes, Fact, HostMessage, ReturnedTask};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -113,24 +113,24 @@ struct State {
 
 /// Decodes one message, as far as it can be read; none if it is no message. `project` is the folder to which file
 /// names become relative.
-pub(crate) fn decode(json: &str, project: &Path) -> Option<Shown> {
+pub(crate) fn decode(json: &str, project: &Path) -> Option<HostMessage> {
     let wire = serde_json::from_str(json).ok().or_else(|| lenient::read(json))?;
     let role = if wire.info.role == "user" { Role::User } else { Role::Assistant };
     let standing = if role == Role::User && wire.parts.iter().any(|it| it.kind == "compaction") {
-        Standing::CompactionRequest
+        MessageKind::CompactionRequest
     } else if role == Role::Assistant && is_summary(&wire.info) {
-        Standing::Summary
+        MessageKind::Summary
     } else {
-        Standing::Normal
+        MessageKind::Normal
     };
     let words = words(&wire.parts, role);
-    let summary = (standing == Standing::Summary).then(|| all_texts(&wire.parts));
+    let summary = (standing == MessageKind::Summary).then(|| all_texts(&wire.parts));
     let tokens = wire.info.tokens.as_ref().map(Tokens::total).filter(|tokens| *tokens > 0);
     let mut facts = Vec::new();
     let mut opened = Vec::new();
     let mut tasks = Vec::new();
     if role == Role::Assistant && !wire.info.error.is_null() {
-        facts.push(Fact::Division(Mark::BrokenOff));
+        facts.push(Fact::Division(WorkMarker::BrokenOff));
     }
     for part in &wire.parts {
         facts.extend(facts_of(part, project));
@@ -143,7 +143,7 @@ pub(crate) fn decode(json: &str, project: &Path) -> Option<Shown> {
     let returned = wire.parts.iter().filter_map(|part| part.state.as_ref()).map(returned).sum();
     let results = wire.parts.iter().filter_map(maskable).collect();
     let parts = wire.parts.into_iter().map(part).collect();
-    Some(Shown {
+    Some(HostMessage {
         message: Message { id: wire.info.id, role, standing, parts },
         json: json.to_owned(),
         facts,
@@ -385,17 +385,17 @@ fn facts_of(part: &WirePart, project: &Path) -> Vec<Fact> {
 }
 
 /// Returns the division of work that a call shows.
-fn divided(part: &WirePart) -> Option<Mark> {
+fn divided(part: &WirePart) -> Option<WorkMarker> {
     let state = part.state.as_ref()?;
     let call = part.call.clone()?;
     match (part.tool.as_deref()?, state.status.as_str()) {
         ("todowrite", "completed") => {
             let items = state.input["todos"].as_array()?.iter().filter_map(todo).collect();
-            Some(Mark::Todos { call, items })
+            Some(WorkMarker::Todos { call, items })
         }
         ("task", status) => {
             let text = |name: &str| state.input[name].as_str().unwrap_or_default().to_owned();
-            Some(Mark::Subagent {
+            Some(WorkMarker::Subagent {
                 call,
                 title: text("description"),
                 prompt: text("prompt"),

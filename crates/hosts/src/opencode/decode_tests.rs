@@ -2,7 +2,7 @@ use serde_json::json;
 
 use super::*;
 
-fn shown(message: &Value) -> Shown {
+fn shown(message: &Value) -> HostMessage {
     decode(&message.to_string(), Path::new("/project")).unwrap()
 }
 
@@ -52,7 +52,7 @@ fn compactions_are_told_from_the_conversation() {
         "info": { "id": "msg_1", "role": "user" },
         "parts": [{ "id": "a", "type": "compaction", "auto": true }],
     });
-    assert_eq!(standing(&request), Standing::CompactionRequest);
+    assert_eq!(standing(&request), MessageKind::CompactionRequest);
     let mut summary = json!({
         "info": { "id": "msg_2", "role": "assistant", "summary": true, "finish": "stop" },
         "parts": [
@@ -60,19 +60,19 @@ fn compactions_are_told_from_the_conversation() {
             { "id": "b", "type": "text", "text": " and what remains\n" },
         ],
     });
-    assert_eq!(standing(&summary), Standing::Summary);
+    assert_eq!(standing(&summary), MessageKind::Summary);
     assert_eq!(shown(&summary).summary.as_deref(), Some("What was done\n\nand what remains"));
     summary["info"]["error"] = json!({ "name": "APIError" });
-    assert_eq!(standing(&summary), Standing::Normal, "one that failed hides nothing");
+    assert_eq!(standing(&summary), MessageKind::Normal, "one that failed hides nothing");
     assert_eq!(shown(&summary).summary, None);
     summary["info"] = json!({ "id": "msg_2", "role": "assistant", "summary": true });
-    assert_eq!(standing(&summary), Standing::Normal, "one that is still being made");
+    assert_eq!(standing(&summary), MessageKind::Normal, "one that is still being made");
     // A user message has a summary of another kind: of the files that its turn changed.
     let user = json!({
         "info": { "id": "msg_3", "role": "user", "summary": { "diffs": [] } },
         "parts": [{ "id": "c", "type": "text", "text": "go on" }],
     });
-    assert_eq!(standing(&user), Standing::Normal);
+    assert_eq!(standing(&user), MessageKind::Normal);
 }
 
 #[test]
@@ -227,7 +227,7 @@ fn how_work_is_divided_is_told() {
         .into_iter()
         .filter_map(|fact| if let Fact::Division(mark) = fact { Some(mark) } else { None })
         .collect();
-    let [Mark::Todos { call, items }, Mark::Subagent { title, prompt, result, .. }] =
+    let [WorkMarker::Todos { call, items }, WorkMarker::Subagent { title, prompt, result, .. }] =
         &divisions[..]
     else {
         panic!("{divisions:?}")
@@ -255,7 +255,7 @@ fn a_message_that_was_broken_off_is_told_from_a_reply() {
         })
     };
     let aborted = json!({ "name": "MessageAbortedError", "data": {} });
-    assert_eq!(shown(&message(aborted)).facts, [Fact::Division(Mark::BrokenOff)]);
+    assert_eq!(shown(&message(aborted)).facts, [Fact::Division(WorkMarker::BrokenOff)]);
     assert_eq!(shown(&message(Value::Null)).facts, []);
 }
 

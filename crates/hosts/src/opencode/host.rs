@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use std::io::{self, BufRead, Write};
 use std::path::Path;
 
-use callstack_engine::{Engine, EngineError, Failure, Shown};
+use callstack_engine::{Engine, EngineError, Failure, HostMessage};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -40,7 +40,7 @@ pub fn serve(
 pub fn read_requests(
     input: impl BufRead,
     project: &Path,
-) -> io::Result<Vec<Result<Vec<Shown>, String>>> {
+) -> io::Result<Vec<Result<Vec<HostMessage>, String>>> {
     protocol::read_requests(&OpenCode::default(), input, project)
 }
 
@@ -51,7 +51,7 @@ impl Host for OpenCode {
     const INSTALL: &str = "Install the plugin of this version with `callstack init opencode`.";
     const RESTART: &str = "Restart OpenCode after an update of callstack.";
 
-    fn decode(&self, message: &[u8], project: &Path) -> Shown {
+    fn decode(&self, message: &[u8], project: &Path) -> HostMessage {
         decode_any(message, project)
     }
 

@@ -3,7 +3,7 @@
 use std::io::{self, BufRead};
 use std::path::Path;
 
-use callstack_engine::{EngineError, Shown};
+use callstack_engine::{EngineError, HostMessage};
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
@@ -82,7 +82,7 @@ pub fn read_requests<H: Host>(
     host: &H,
     mut input: impl BufRead,
     project: &Path,
-) -> io::Result<Vec<Result<Vec<Shown>, String>>> {
+) -> io::Result<Vec<Result<Vec<HostMessage>, String>>> {
     let mut requests = Vec::new();
     while let Some(line) = lines::next(&mut input, LONGEST)? {
         requests.push(match line {
@@ -96,7 +96,7 @@ pub fn read_requests<H: Host>(
     Ok(requests)
 }
 
-fn messages_of<H: Host>(host: &H, line: &[u8], project: &Path) -> Result<Vec<Shown>, String> {
+fn messages_of<H: Host>(host: &H, line: &[u8], project: &Path) -> Result<Vec<HostMessage>, String> {
     let (mut mended, mut mended_messages) = (String::new(), String::new());
     let request = lines::request(line, &mut mended, &|raw| host.stand_in(raw))
         .map_err(|error| format!("{:?}: {error}", lines::id_of(line)))?;
@@ -110,7 +110,7 @@ pub(super) fn shown<H: Host>(
     host: &H,
     messages: Option<Vec<&RawValue>>,
     project: &Path,
-) -> Vec<Shown> {
+) -> Vec<HostMessage> {
     let messages = messages.unwrap_or_default().into_iter();
     messages.map(|message| host.decode(message.get().as_bytes(), project)).collect()
 }

@@ -4,7 +4,7 @@ use crate::opencode::read_requests;
 
 fn read(lines: &[u8]) -> Vec<Result<Vec<String>, String>> {
     let requests = read_requests(lines, Path::new("/project")).unwrap();
-    let messages = |shown: Vec<callstack_engine::Shown>| {
+    let messages = |shown: Vec<callstack_engine::HostMessage>| {
         shown.into_iter().map(|it| format!("{} {}", it.message.id, it.json)).collect()
     };
     requests.into_iter().map(|request| request.map(messages)).collect()

@@ -14,8 +14,8 @@ use std::time::{Duration, Instant};
 
 use callstack_core::evidence::terms::{Kind, scan};
 use callstack_core::evidence::{
-    Action, Budget, Evidence, Happening, RESULTS_TOKENS, command_line, extract_results,
-    span_tokens, take,
+    Action, Activity, Budget, Evidence, RESULTS_TOKENS, command_line, extract_results, span_tokens,
+    take,
 };
 use callstack_core::text::estimate_tokens;
 
@@ -120,11 +120,11 @@ enum Shape {
 fn measure(session: &Session, shape: Shape, only_own: bool, show: bool) -> Tally {
     let mut tally = Tally::default();
     for (from, to) in session.spans() {
-        let span = &session.happenings[from..to];
+        let span = &session.activities[from..to];
         if characters(span) < LEAST {
             continue;
         }
-        let later = things(&session.happenings[to..], &session.project, false);
+        let later = things(&session.activities[to..], &session.project, false);
         let began = Instant::now();
         let results = extract_results(span, RESULTS_TOKENS).unwrap_or_default();
         let evidence = match shape {
@@ -147,30 +147,30 @@ fn measure(session: &Session, shape: Shape, only_own: bool, show: bool) -> Tally
         if show {
             let lines = lines.join("\n");
             let _infallible =
-                writeln!(tally.shown, "--- {} happenings\n{results}\n\n{lines}\n", span.len());
+                writeln!(tally.shown, "--- {} activities\n{results}\n\n{lines}\n", span.len());
         }
     }
     tally
 }
 
-fn characters(span: &[Happening]) -> usize {
+fn characters(span: &[Activity]) -> usize {
     span.iter()
-        .map(|happening| match happening {
-            Happening::Said(text) => text.chars().count(),
-            Happening::Thought(_) => 0,
-            Happening::Called(call) => call.input.chars().count() + call.output.chars().count(),
+        .map(|activity| match activity {
+            Activity::Said(text) => text.chars().count(),
+            Activity::Thought(_) => 0,
+            Activity::Called(call) => call.input.chars().count() + call.output.chars().count(),
         })
         .sum()
 }
 
 /// Returns the terms in a stretch; with `results`, also those of tools' output.
-fn things(span: &[Happening], project: &str, results: bool) -> BTreeSet<Thing> {
+fn things(span: &[Activity], project: &str, results: bool) -> BTreeSet<Thing> {
     let mut found = BTreeSet::new();
-    for happening in span {
-        match happening {
-            Happening::Said(text) => terms(text, project, &mut found),
-            Happening::Thought(_) => {}
-            Happening::Called(call) => {
+    for activity in span {
+        match activity {
+            Activity::Said(text) => terms(text, project, &mut found),
+            Activity::Thought(_) => {}
+            Activity::Called(call) => {
                 terms(&call.input, project, &mut found);
                 if results {
                     terms(&call.output, project, &mut found);
@@ -218,10 +218,10 @@ fn kept(results: &str, evidence: &Evidence, lines: &[String], project: &str) -> 
 }
 
 /// The evidence of the version before this one: the last commands, and files that were read or written.
-fn before(span: &[Happening], project: &str) -> Evidence {
+fn before(span: &[Activity], project: &str) -> Evidence {
     let mut told = Evidence::default();
-    for happening in span {
-        let Happening::Called(call) = happening else { continue };
+    for activity in span {
+        let Activity::Called(call) = activity else { continue };
         match &call.action {
             Action::Ran(command) => {
                 let line: String =

@@ -3,17 +3,17 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use callstack_core::evidence::Happening;
+use callstack_core::evidence::Activity;
 use callstack_core::framing::{Todo, TodoStatus};
-use callstack_core::transcript::Standing;
+use callstack_core::transcript::MessageKind;
 use callstack_recordings::{Division, Recorded, Recording, read};
 
 /// A recorded session.
 #[derive(Default)]
 pub(crate) struct Session {
     pub project: String,
-    pub happenings: Vec<Happening>,
-    /// Where the user spoke: in front of these happenings.
+    pub activities: Vec<Activity>,
+    /// Where the user spoke: in front of these activities.
     turns: Vec<usize>,
     tasks: Vec<(usize, usize)>,
     /// Tasks that are worked on, with where that began.
@@ -23,18 +23,18 @@ pub(crate) struct Session {
 impl Session {
     /// User turns and tasks.
     pub(crate) fn spans(&self) -> Vec<(usize, usize)> {
-        let ends = self.turns.iter().skip(1).copied().chain([self.happenings.len()]);
+        let ends = self.turns.iter().skip(1).copied().chain([self.activities.len()]);
         let turns = self.turns.iter().copied().zip(ends);
         turns.chain(self.tasks.iter().copied()).filter(|(from, to)| from < to).collect()
     }
 
     fn take(&mut self, message: &Recorded) {
         // Messages before a compaction are replaced by it already: a turn ends there too.
-        if message.is_of_user() || message.standing == Standing::Summary {
-            self.turns.push(self.happenings.len());
+        if message.is_of_user() || message.standing == MessageKind::Summary {
+            self.turns.push(self.activities.len());
         }
-        if message.standing == Standing::Normal {
-            self.happenings.extend(message.happenings().into_iter().map(|(_, it)| it));
+        if message.standing == MessageKind::Normal {
+            self.activities.extend(message.activities().into_iter().map(|(_, it)| it));
         }
         for call in message.calls() {
             if let Some(Division::Todos(items)) = &call.division {
@@ -45,7 +45,7 @@ impl Session {
 
     /// Follows a task list.
     fn follow(&mut self, items: &[Todo]) {
-        let here = self.happenings.len();
+        let here = self.activities.len();
         for item in items {
             match item.status {
                 TodoStatus::InProgress => {

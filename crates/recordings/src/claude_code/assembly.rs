@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use callstack_core::evidence::Action;
-use callstack_core::transcript::{CallState, Role, Standing};
+use callstack_core::transcript::{CallState, MessageKind, Role};
 use serde_json::Value;
 
 use super::super::tools::{self, taken, text, words};
@@ -88,7 +88,7 @@ impl Assembly<'_> {
                 let user = Recorded { parts: said.parts, ..Recorded::new(&uuid, role, at) };
                 let place = (!user.parts.is_empty()).then(|| self.push(user, raw));
                 if let (true, Some(place)) = (summary, place) {
-                    self.transcript.messages[place].standing = Standing::Summary;
+                    self.transcript.messages[place].standing = MessageKind::Summary;
                     self.summaries.extend(self.kept.take().map(|kept| (place, kept)));
                 }
                 place.or(answers)
@@ -97,7 +97,7 @@ impl Assembly<'_> {
                 Some(self.push(Recorded { parts, ..Recorded::new(&uuid, Role::User, at) }, raw))
             }
             What::Boundary { kept } => {
-                let standing = Standing::CompactionRequest;
+                let standing = MessageKind::CompactionRequest;
                 let request = Recorded { standing, ..Recorded::new(&uuid, Role::User, at) };
                 self.kept = kept;
                 Some(self.push(request, raw))

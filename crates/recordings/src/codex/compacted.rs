@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use callstack_core::transcript::{Role, Standing};
+use callstack_core::transcript::{MessageKind, Role};
 use serde_json::Value;
 
 use super::super::tools::{self, text, words};
@@ -34,7 +34,7 @@ pub(super) fn left(
     let summary = squeezed(text(&payload["message"]));
     let mut heard: Vec<(String, &Recorded)> = before
         .iter()
-        .filter(|it| it.role == Role::User && it.standing == Standing::Normal)
+        .filter(|it| it.role == Role::User && it.standing == MessageKind::Normal)
         .map(|it| (squeezed(&all_words(it)), it))
         .collect();
     let mut left = Left::default();

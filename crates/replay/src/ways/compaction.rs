@@ -9,8 +9,8 @@ use callstack_core::transcript::Role;
 use crate::calibration::Fit;
 use crate::item::ItemNum;
 use crate::requests::Requests;
-use crate::session::{Call, Kind, Session};
-use crate::shown::Shown;
+use crate::sent_messages::SentMessages;
+use crate::session::{Call, PieceKind, Session};
 
 use super::{items, weight};
 
@@ -24,7 +24,7 @@ pub const SUMMARY: usize = 2_000;
 pub fn requests(session: &mut Session, fit: &Fit) -> Requests {
     let mut all = Requests::default();
     let mut compacted: Option<Compacted> = None;
-    let mut before = Shown::default();
+    let mut before = SentMessages::default();
     let mut estimated = 0;
     for call in 0..session.calls.len() {
         let Call { message, shown, .. } = &session.calls[call];
@@ -68,7 +68,7 @@ struct Compacted {
     summary: ItemNum,
 }
 
-fn behind(session: &Session, shown: &Shown, compacted: Option<Compacted>) -> Vec<ItemNum> {
+fn behind(session: &Session, shown: &SentMessages, compacted: Option<Compacted>) -> Vec<ItemNum> {
     let from = compacted.map_or(0, |made| made.from);
     let kept = items(session, shown.iter().filter(|at| *at >= from));
     compacted.map(|made| made.summary).into_iter().chain(kept).collect()
@@ -79,14 +79,15 @@ fn weigh(session: &Session, request: &[ItemNum]) -> u64 {
 }
 
 /// The agent's newest words in some messages.
-fn summary(session: &Session, shown: &Shown, to: usize) -> String {
+fn summary(session: &Session, shown: &SentMessages, to: usize) -> String {
     let mut texts = Vec::new();
     let mut room = SUMMARY;
     for at in shown.iter().rev().filter(|at| *at < to) {
         if session.transcript[at].role != Role::Assistant {
             continue;
         }
-        for piece in session.pieces[at].iter().rev().filter(|piece| piece.kind == Kind::Words) {
+        for piece in session.pieces[at].iter().rev().filter(|piece| piece.kind == PieceKind::Words)
+        {
             let item = session.items.get(piece.item);
             texts.push(truncate_to_token_budget(&item.text, room, CUT).into_owned());
             room = room.saturating_sub(usize::try_from(item.estimated).unwrap_or(room));

@@ -1,17 +1,17 @@
-//! Frames, by the code that makes them in a session that goes on: stretches become frames, finished ones
+//! Frames, by the code that makes them in a session that goes on: units become frames, finished ones
 //! are folded.
 
-mod reach;
+mod refold;
 mod sent;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use callstack_core::dialect::Dialect;
-use callstack_core::evidence::{Budget, Happening, Remains, span_tokens, take};
+use callstack_core::evidence::{Activity, Budget, Remains, span_tokens, take};
 use callstack_core::fold::{Folded, Input, Last, Mask, ReasoningPolicy, fold, weigh_against};
 use callstack_core::frame::{Artifact, Frame, FrameNum, Status};
 use callstack_core::framing::{
-    Change, Framer, Kind, Speaker, Stretch, Taken, began_root, identity_of,
+    Change, Framer, Speaker, Taken, WorkKind, WorkUnit, began_root, identity_of,
 };
 use callstack_core::masking::Limits;
 use callstack_core::results::ResultsSource;
@@ -23,10 +23,10 @@ use callstack_core::transcript::{Anchor, Fold, Outcome, Span, SpanNum, SpanOrigi
 use crate::calibration::Fit;
 use crate::figures::is_paused;
 use crate::requests::Requests;
+use crate::sent_messages::SentMessages;
 use crate::session::{Call, Session};
-use crate::shown::Shown;
 
-use reach::{Due, Reach};
+use refold::{Due, Reach};
 use sent::{At, Changed, Sent};
 
 /// The parts of finished work that stay.
@@ -109,7 +109,7 @@ struct Work<'s> {
     /// The messages that are shown, and the content of them that is sent.
     sent: Sent,
     /// The messages that were last read.
-    shown: Shown,
+    shown: SentMessages,
     done: usize,
     /// The messages by their ids.
     places: At,
@@ -127,7 +127,7 @@ struct Work<'s> {
     last_at: Option<i64>,
     /// Whether the provider's cache is empty at the call that is prepared.
     paused: bool,
-    /// The span of each stretch that has one, by where it begins.
+    /// The span of each unit that has one, by where it begins.
     bound: HashMap<Anchor, usize>,
 }
 
@@ -153,7 +153,7 @@ impl<'s> Work<'s> {
             fit,
             is_announced: false,
             sent: Sent::new(policy.masks.as_ref()),
-            shown: Shown::default(),
+            shown: SentMessages::default(),
             done: 0,
             places,
             times,
@@ -188,14 +188,14 @@ impl<'s> Work<'s> {
         let changes = self.framer.changes()[self.done..].to_vec();
         self.done += changes.len();
         for change in changes {
-            let (Change::Opened(stretch) | Change::Closed(stretch)) = change;
-            let stretch = self.framer.stretches()[stretch].clone();
-            if stretch.kind == Kind::Subagent {
+            let (Change::Opened(unit) | Change::Closed(unit)) = change;
+            let unit = self.framer.units()[unit].clone();
+            if unit.kind == WorkKind::Subagent {
                 continue;
             }
             match change {
-                Change::Opened(_) => self.open(&stretch),
-                Change::Closed(_) => self.close(&stretch),
+                Change::Opened(_) => self.open(&unit),
+                Change::Closed(_) => self.close(&unit),
             }
         }
     }
@@ -203,13 +203,14 @@ impl<'s> Work<'s> {
     fn begin_behind_compaction(&mut self) {
         let open = self.spans.iter().filter(|span| span.close.is_none());
         let open = open.map(|span| {
-            let kind = if span.origin == SpanOrigin::Todo { Kind::Todo } else { Kind::Turn };
+            let kind =
+                if span.origin == SpanOrigin::Todo { WorkKind::Todo } else { WorkKind::Turn };
             let identity = self.frame(span.frame).identity.clone();
             (kind, identity, span.open.clone())
         });
         self.framer = Framer::resume(&self.taken, open.collect());
         self.sent.clear();
-        self.shown = Shown::default();
+        self.shown = SentMessages::default();
         self.due.everything = true;
         self.done = 0;
     }
@@ -227,17 +228,17 @@ impl<'s> Work<'s> {
         self.times.get(self.place(anchor)).copied().unwrap_or_default()
     }
 
-    fn open(&mut self, stretch: &Stretch) {
-        let around = stretch.parent.map(|around| &self.framer.stretches()[around].opened);
+    fn open(&mut self, unit: &WorkUnit) {
+        let around = unit.parent.map(|around| &self.framer.units()[around].opened);
         let around = around.and_then(|anchor| self.bound.get(anchor));
         let parent = around.map_or(FrameNum(1), |span| self.spans[*span].frame);
         let depth = self.frame(parent).depth + 1;
-        let (num, origin) = if self.is_of_root(stretch) {
+        let (num, origin) = if self.is_of_root(unit) {
             (FrameNum(1), SpanOrigin::FirstTurn)
         } else {
             let num = FrameNum(self.frames.len() as u64 + 1);
-            let identity = stretch.identity.clone();
-            let began = self.time(&stretch.opened);
+            let identity = unit.identity.clone();
+            let began = self.time(&unit.opened);
             let mut frame =
                 Frame::planned(num, format!("frm-{num}"), Some(parent), depth, identity, began);
             frame.status = Status::InProgress;
@@ -246,15 +247,15 @@ impl<'s> Work<'s> {
             }
             self.below.push(Vec::new());
             self.frames.push(frame);
-            let is_todo = stretch.kind == Kind::Todo;
+            let is_todo = unit.kind == WorkKind::Todo;
             (num, if is_todo { SpanOrigin::Todo } else { SpanOrigin::Turn })
         };
-        self.bound.insert(stretch.opened.clone(), self.spans.len());
+        self.bound.insert(unit.opened.clone(), self.spans.len());
         self.spans.push(Span {
             num: SpanNum(self.spans.len() as u64 + 1),
             frame: num,
             session: self.session.id.clone(),
-            open: stretch.opened.clone(),
+            open: unit.opened.clone(),
             origin,
             close: None,
             outcome: None,
@@ -265,66 +266,66 @@ impl<'s> Work<'s> {
         });
     }
 
-    /// Whether a stretch is the turn with which the session's root began.
-    fn is_of_root(&self, stretch: &Stretch) -> bool {
-        let before = &self.session.moments[..self.place(&stretch.opened)];
+    /// Whether a unit is the turn with which the session's root began.
+    fn is_of_root(&self, unit: &WorkUnit) -> bool {
+        let before = &self.session.moments[..self.place(&unit.opened)];
         let root = self.frames.first();
-        root.is_some_and(|root| began_root(stretch, &root.identity, before.iter()))
+        root.is_some_and(|root| began_root(unit, &root.identity, before.iter()))
     }
 
-    fn close(&mut self, stretch: &Stretch) {
-        let (Some(&at), Some(end)) = (self.bound.get(&stretch.opened), &stretch.closed) else {
+    fn close(&mut self, unit: &WorkUnit) {
+        let (Some(&at), Some(end)) = (self.bound.get(&unit.opened), &unit.closed) else {
             return;
         };
         let num = self.spans[at].frame;
         let ended = self.time(end);
-        let (from, to) = (self.place(&stretch.opened) + 1, self.place(end) + 1);
+        let (from, to) = (self.place(&unit.opened) + 1, self.place(end) + 1);
         let happened = self.session.happened(from..to);
         let goes_on = self.spans[at].origin == SpanOrigin::FirstTurn;
         let frame = &mut self.frames[index(num)];
         if !goes_on {
-            frame.status = stretch.status;
+            frame.status = unit.status;
             frame.ended_at = Some(ended);
-            frame.results.clone_from(&stretch.results);
+            frame.results.clone_from(&unit.results);
             let dense = |text: &String| cut_to_token_budget(text, COMPACTED, " …").into_owned();
-            frame.results_compacted = stretch.results.as_ref().map(dense);
-            frame.invalidation_reason = stretch.reason.map(str::to_owned);
+            frame.results_compacted = unit.results.as_ref().map(dense);
+            frame.invalidation_reason = unit.reason.map(str::to_owned);
         }
         frame.artifacts = artifacts(happened, &self.session.project);
-        let (text, is_recent) = self.text(num, at, stretch, happened);
+        let (text, is_recent) = self.text(num, at, unit, happened);
         let items = self.policy.items;
         let span = &mut self.spans[at];
         span.close = Some(end.clone());
         if !items && let Some(close) = &mut span.close {
             close.call = None;
         }
-        span.outcome = Some(match &stretch.results {
+        span.outcome = Some(match &unit.results {
             Some(results) => {
-                Outcome::with(stretch.status, results.clone(), None, ResultsSource::LastWords)
+                Outcome::with(unit.status, results.clone(), None, ResultsSource::LastWords)
             }
-            None => Outcome::without_results(stretch.status),
+            None => Outcome::without_results(unit.status),
         });
-        let goes_on = is_recent && stretch.kind == Kind::Turn;
+        let goes_on = is_recent && unit.kind == WorkKind::Turn;
         let fold = if goes_on { Fold::recent } else { Fold::unweighed };
         span.fold = Some(fold(text, RENDERER_VERSION));
         self.closed.push(at);
         self.due.unweighed.push(at);
     }
 
-    /// Returns the text that replaces a stretch, and whether one of its last calls changed a file.
+    /// Returns the text that replaces a unit, and whether one of its last calls changed a file.
     fn text(
         &self,
         num: FrameNum,
         span: usize,
-        stretch: &Stretch,
-        happened: &[Happening],
+        unit: &WorkUnit,
+        happened: &[Activity],
     ) -> (String, bool) {
-        let results = stretch.results.as_deref().unwrap_or_default();
+        let results = unit.results.as_deref().unwrap_or_default();
         let room = self.policy.evidence.of(span_tokens(happened));
         let project = &self.session.project;
         let mut evidence = take(happened, results, project, room, &|_| None);
         evidence.remains = Remains::of(happened, project);
-        evidence.remains.list = stretch.open_items();
+        evidence.remains.list = unit.open_items();
         let mut inside = Vec::new();
         self.below(num, &mut inside);
         let text = unpushed(&Unpushed {
@@ -333,7 +334,7 @@ impl<'s> Work<'s> {
             evidence: &evidence.lines(),
             files: &evidence.files,
             gaps: evidence.gaps,
-            replied: stretch.kind == Kind::Turn && stretch.results.is_some(),
+            replied: unit.kind == WorkKind::Turn && unit.results.is_some(),
             goes_on: self.spans[span].origin == SpanOrigin::FirstTurn,
             pins: &[],
             dialect: Dialect::Stack,
@@ -446,9 +447,9 @@ impl<'s> Work<'s> {
             let (message, piece) = (self.sent.shown[at.place], at.piece);
             let tokens = self.session.items.get(piece.item).estimated;
             let tokens = usize::try_from(tokens).unwrap_or_default();
-            let happening = self.session.called(message, piece.part);
-            let call = match &happening {
-                Some(Happening::Called(call)) => Some(call),
+            let activity = self.session.called(message, piece.part);
+            let call = match &activity {
+                Some(Activity::Called(call)) => Some(call),
                 _ => None,
             };
             let text = if is_replaced {
@@ -476,11 +477,11 @@ fn index(num: FrameNum) -> usize {
 }
 
 /// The files that were written, in order of their first writing.
-fn artifacts(happened: &[Happening], project: &str) -> Vec<Artifact> {
+fn artifacts(happened: &[Activity], project: &str) -> Vec<Artifact> {
     let mut artifacts: Vec<Artifact> = Vec::new();
     let mut known = HashSet::new();
-    for happening in happened {
-        let Happening::Called(call) = happening else { continue };
+    for activity in happened {
+        let Activity::Called(call) = activity else { continue };
         let callstack_core::evidence::Action::Wrote(paths) = &call.action else { continue };
         for path in paths {
             let path = callstack_core::evidence::terms::relative(path, project);

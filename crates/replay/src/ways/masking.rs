@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 
 use crate::item::ItemNum;
 use crate::requests::Requests;
-use crate::session::{Kind, Session};
-use crate::shown::Shown;
+use crate::sent_messages::SentMessages;
+use crate::session::{PieceKind, Session};
 
 use super::items;
 
@@ -15,7 +15,7 @@ pub const KEPT: u64 = 20_000;
 /// Returns the requests.
 pub fn requests(session: &mut Session) -> Requests {
     let mut all = Requests::default();
-    let mut before = Shown::default();
+    let mut before = SentMessages::default();
     // Outputs that stay: where they stand, and their tokens together.
     let mut newest: VecDeque<(usize, ItemNum)> = VecDeque::new();
     let (mut tokens, mut len) = (0, 0);
@@ -26,10 +26,10 @@ pub fn requests(session: &mut Session) -> Requests {
             (tokens, len) = (0, 0);
             newest.clear();
             all.replace([]);
-            before = Shown::default();
+            before = SentMessages::default();
         }
         for piece in shown.from(before.len()).flat_map(|at| &session.pieces[at]) {
-            if piece.kind == Kind::Result {
+            if piece.kind == PieceKind::Result {
                 newest.push_back((len, piece.item));
                 tokens += session.items.get(piece.item).estimated;
             }

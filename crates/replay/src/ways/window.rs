@@ -3,8 +3,8 @@
 use callstack_core::transcript::Role;
 
 use crate::requests::Requests;
+use crate::sent_messages::SentMessages;
 use crate::session::Session;
-use crate::shown::Shown;
 
 use super::{items, weight};
 
@@ -14,14 +14,14 @@ pub const WIDTH: u64 = 40_000;
 /// Returns the requests.
 pub fn requests(session: &Session) -> Requests {
     let mut all = Requests::default();
-    let mut before = Shown::default();
+    let mut before = SentMessages::default();
     let mut window = Window::default();
     for call in &session.calls {
         let shown = &call.shown;
         all.begin();
         if !shown.starts_with(&before) {
             all.replace([]);
-            (before, window) = (Shown::default(), Window::default());
+            (before, window) = (SentMessages::default(), Window::default());
         }
         all.append(items(session, shown.from(before.len())));
         window.width += shown.from(before.len()).map(|at| weight(session, at)).sum::<u64>();
@@ -43,7 +43,7 @@ struct Window {
 }
 
 impl Window {
-    fn slide(&mut self, session: &Session, shown: &Shown, all: &mut Requests) {
+    fn slide(&mut self, session: &Session, shown: &SentMessages, all: &mut Requests) {
         while self.width > WIDTH && self.from + 1 < shown.len() {
             let Some(message) = shown.get(self.from) else { break };
             let pieces = session.pieces[message].len();

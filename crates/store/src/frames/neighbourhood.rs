@@ -51,7 +51,7 @@ impl Neighbourhood for View<'_> {
     }
 
     fn live_sessions(&self) -> Result<u64, StoreError> {
-        self.live_errands()
+        self.live_delegations()
     }
 
     fn descendants(&self, num: FrameNum, status: Status) -> Result<Vec<Frame>, StoreError> {

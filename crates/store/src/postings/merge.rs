@@ -4,7 +4,7 @@
 use rusqlite::params;
 
 use super::lists::{self, List, Row};
-use super::{Run, State, term_at};
+use super::{IndexSegment, State, term_at};
 use crate::error::StoreError;
 use crate::store::View;
 
@@ -34,8 +34,9 @@ impl View<'_> {
                 return Ok(());
             }
             self.remove_merged(level, &runs, bytes)?;
-            let is_begun =
-                |run: &&Run| run.level == level + 1 && matches!(run.state, State::Unfinished(_));
+            let is_begun = |run: &&IndexSegment| {
+                run.level == level + 1 && matches!(run.state, State::Unfinished(_))
+            };
             let begun = runs.iter().find(is_begun);
             let parts = match begun {
                 Some(begun) => parts_of(begun, &runs),
@@ -52,7 +53,12 @@ impl View<'_> {
     }
 
     /// Goes on writing a run from its parts, up to some bytes.
-    fn go_on(&self, run: &Run, parts: &[Run], bytes: usize) -> Result<(), StoreError> {
+    fn go_on(
+        &self,
+        run: &IndexSegment,
+        parts: &[IndexSegment],
+        bytes: usize,
+    ) -> Result<(), StoreError> {
         let State::Unfinished(upto) = run.state else { return Ok(()) };
         let mut heads = Vec::new();
         for part in parts {
@@ -89,9 +95,14 @@ impl View<'_> {
     }
 
     /// Removes runs of a level that others hold, for each row that is written a few.
-    fn remove_merged(&self, level: i64, runs: &[Run], bytes: usize) -> Result<(), StoreError> {
+    fn remove_merged(
+        &self,
+        level: i64,
+        runs: &[IndexSegment],
+        bytes: usize,
+    ) -> Result<(), StoreError> {
         let mut left = 4 * bytes.div_ceil(lists::ROW);
-        let is_merged = |run: &&Run| run.level == level && run.state == State::Merged;
+        let is_merged = |run: &&IndexSegment| run.level == level && run.state == State::Merged;
         for run in runs.iter().filter(is_merged) {
             let limit = i64::try_from(left).unwrap_or(i64::MAX);
             let removed = self
@@ -113,15 +124,16 @@ impl View<'_> {
 }
 
 /// Returns the runs from which a begun run is written, the oldest first.
-fn parts_of(begun: &Run, runs: &[Run]) -> Vec<Run> {
-    let is_part = |run: &&Run| run.is_whole() && run.level + 1 == begun.level && begun.covers(run);
+fn parts_of(begun: &IndexSegment, runs: &[IndexSegment]) -> Vec<IndexSegment> {
+    let is_part =
+        |run: &&IndexSegment| run.is_whole() && run.level + 1 == begun.level && begun.covers(run);
     runs.iter().rev().filter(is_part).cloned().collect()
 }
 
 /// The oldest runs of a level that are to become one, the oldest first; none while they are too few. They
 /// follow each other, so that no run knows messages from between those of another.
-fn due(level: i64, runs: &[Run], long: i64) -> Vec<Run> {
-    let mut parts: Vec<Run> = Vec::new();
+fn due(level: i64, runs: &[IndexSegment], long: i64) -> Vec<IndexSegment> {
+    let mut parts: Vec<IndexSegment> = Vec::new();
     for run in runs.iter().rev().filter(|run| run.is_whole() && run.level == level) {
         if run.last - run.first >= long {
             parts.clear();
@@ -135,7 +147,7 @@ fn due(level: i64, runs: &[Run], long: i64) -> Vec<Run> {
     Vec::new()
 }
 
-impl Run {
+impl IndexSegment {
     fn covers(&self, other: &Self) -> bool {
         self.first <= other.first && other.last <= self.last
     }
@@ -156,7 +168,7 @@ struct Head {
 
 impl Head {
     /// Returns the first row after a term; none where there is none.
-    fn behind(view: &View<'_>, run: &Run, upto: i64) -> Result<Option<Self>, StoreError> {
+    fn behind(view: &View<'_>, run: &IndexSegment, upto: i64) -> Result<Option<Self>, StoreError> {
         let from = view.row_before(run, upto)?;
         let mut head = Self {
             first: run.first,
@@ -199,7 +211,7 @@ impl Head {
 
 impl View<'_> {
     /// Where the row begins in which a term would stand.
-    fn row_before(&self, run: &Run, term: i64) -> Result<i64, StoreError> {
+    fn row_before(&self, run: &IndexSegment, term: i64) -> Result<i64, StoreError> {
         let Ok(term) = u32::try_from(term) else { return Ok(run.begin()) };
         self.connection
             .prepare_cached("SELECT max(at) FROM postings WHERE at BETWEEN ?1 AND ?2")

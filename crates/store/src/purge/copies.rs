@@ -16,14 +16,14 @@ use serde_json::Value;
 use crate::change::Change;
 use crate::error::StoreError;
 use crate::frames::frame_num;
-use crate::places::{STRETCHES, Stretch};
+use crate::places::{MessageRange, STRETCHES};
 use crate::project::signed;
 use crate::store::View;
 use crate::unreadable::{bytes_of, event_of};
 
-use super::reach::Reach;
 use super::repeats::Repeats;
 use super::retries::forget_tries;
+use super::scope::Reach;
 
 /// The replacement of a text that was removed for good.
 pub const REMOVED: &str = "[purged]";
@@ -44,17 +44,17 @@ pub struct Copies {
 pub(super) struct Going<'a> {
     /// The frames whose messages go.
     pub frames: BTreeSet<FrameNum>,
-    pub stretches: &'a [Stretch],
+    pub ranges: &'a [MessageRange],
     /// The messages, by their sessions.
     pub messages: &'a BTreeMap<String, BTreeSet<String>>,
 }
 
 impl View<'_> {
-    /// Returns the copies that were made of the messages of `frames`, and of others in these stretches.
+    /// Returns the copies that were made of the messages of `frames`, and of others in these ranges.
     pub fn copies(
         &self,
         frames: &BTreeSet<FrameNum>,
-        stretches: &[Stretch],
+        ranges: &[MessageRange],
     ) -> Result<Copies, StoreError> {
         let mut copies = Copies::default();
         for num in frames {
@@ -63,7 +63,7 @@ impl View<'_> {
                 copies.identities.insert(*num);
             }
         }
-        let standing: BTreeSet<_> = self.standing_in(stretches)?.into_values().collect();
+        let standing: BTreeSet<_> = self.standing_in(ranges)?.into_values().collect();
         for num in frames.union(&standing) {
             let frame = self.frame(*num)?;
             if goes(frame.results_source, frames.contains(num)) && !is_removed(&frame) {
@@ -91,15 +91,15 @@ impl View<'_> {
         Ok(frame.identity_derived || self.frame_spans(frame.num)?.iter().any(is_todo))
     }
 
-    /// The spans in which messages of some stretches stand, with their frames. The step that opened a span
+    /// The spans in which messages of some ranges stand, with their frames. The step that opened a span
     /// may hold calls of it.
     pub(crate) fn standing_in(
         &self,
-        stretches: &[Stretch],
+        ranges: &[MessageRange],
     ) -> Result<BTreeMap<SpanNum, FrameNum>, StoreError> {
         let mut spans = BTreeMap::new();
-        for stretch in stretches {
-            let place = params![stretch.session, signed(stretch.first), signed(stretch.last)];
+        for range in ranges {
+            let place = params![range.session, signed(range.first), signed(range.last)];
             let found: Vec<(i64, i64)> = self
                 .connection
                 .prepare_cached(&format!(
@@ -155,8 +155,8 @@ impl Change<'_> {
         returned: &dyn Fn(&View<'_>, &Span) -> Result<String, E>,
     ) -> Result<(), E> {
         let view = self.view();
-        let copies = view.copies(&going.frames, going.stretches)?;
-        let standing = view.standing_in(going.stretches)?;
+        let copies = view.copies(&going.frames, going.ranges)?;
+        let standing = view.standing_in(going.ranges)?;
         let mut removal = Removal {
             going,
             copies: &copies,

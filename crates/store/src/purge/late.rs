@@ -11,7 +11,7 @@ use crate::bodies::PURGED;
 use crate::change::Change;
 use crate::error::StoreError;
 use crate::messages::MessageBody;
-use crate::places::Stretch;
+use crate::places::MessageRange;
 use crate::project::signed;
 use crate::store::View;
 use crate::unreadable::{bytes_of, event_of};
@@ -92,7 +92,7 @@ impl Change<'_> {
         session: &str,
         messages: &[MessageBody],
         by: &str,
-        gone: impl FnOnce(&View<'_>) -> Result<Vec<Stretch>, E>,
+        gone: impl FnOnce(&View<'_>) -> Result<Vec<MessageRange>, E>,
     ) -> Result<(), E> {
         let view = self.view();
         // Pages that have no room in memory would be written before the end of the transaction.
@@ -110,7 +110,7 @@ impl Change<'_> {
         session: &str,
         messages: &[MessageBody],
         by: &str,
-        gone: impl FnOnce(&View<'_>) -> Result<Vec<Stretch>, E>,
+        gone: impl FnOnce(&View<'_>) -> Result<Vec<MessageRange>, E>,
     ) -> Result<(), E> {
         self.record_messages(at, session, messages)?;
         let view = self.view();
@@ -123,7 +123,11 @@ impl Change<'_> {
         let mut places = Vec::new();
         for id in ids {
             if let Some(seq) = view.place_of(session, id)?.filter(|seq| holds(*seq)) {
-                places.push(Stretch { session: session.to_owned(), first: seq - 1, last: seq });
+                places.push(MessageRange {
+                    session: session.to_owned(),
+                    first: seq - 1,
+                    last: seq,
+                });
             }
         }
         let (found, _) = view.purgeable(&places)?;

@@ -22,8 +22,8 @@ use crate::plain::open_plain;
 use crate::presence::beside;
 use crate::schema;
 use crate::store::{Store, View};
-use crate::turns::Turns;
 use crate::unreadable::{bytes_of, event_of};
+use crate::write_turns::Turns;
 
 /// The state of a database that was written to in place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

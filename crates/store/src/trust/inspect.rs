@@ -3,7 +3,7 @@
 use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
 
-use super::{Distrust, Record, Registry, StoreId, id_of, look, resolved};
+use super::{Distrust, Record, Registry, StoreId, id_of, resolved, store_folder};
 use crate::error::StoreError;
 use crate::locate::{DATABASE, FOLDER};
 
@@ -45,7 +45,7 @@ impl Registry {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             metadata => metadata.map_err(failed)?,
         };
-        let mut obstacle = match look::at(&project) {
+        let mut obstacle = match store_folder::at(&project) {
             Err(StoreError::Distrusted(distrust)) => Some(distrust),
             looked => looked.map(|_| None)?,
         };

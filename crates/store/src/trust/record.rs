@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use uuid::Uuid;
 
-use super::{ID, bytes_of, look};
+use super::{ID, bytes_of, store_folder};
 use crate::error::StoreError;
 use crate::locate::restrict;
 use crate::plain::open_plain;
@@ -143,7 +143,7 @@ impl Records {
         let Some(there) = there.and_then(|folder| fs::canonicalize(folder).ok()) else {
             return Ok(None);
         };
-        look::exposed(&there)
+        store_folder::exposed(&there)
     }
 
     /// Whether nobody else has made, or may change, the folder that belongs to a store. A missing one will be made by

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::{Distrust, StoreId, Trusted, id_of, look};
+use super::{Distrust, StoreId, Trusted, id_of, store_folder};
 use crate::error::StoreError;
 use crate::locate::{DATABASE, FOLDER, prepare};
 
@@ -13,7 +13,7 @@ impl Trusted {
     pub(crate) fn settle(&self, is_own: bool) -> Result<(), StoreError> {
         let (Some(registry), Some(id)) = (&self.registry, &self.id) else { return Ok(()) };
         let project = &self.project;
-        look::at(project)?;
+        store_folder::at(project)?;
         registry.check_tracked(project)?;
         let is_here = |id: &StoreId| {
             let record = registry.records.read(id)?;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::{Distrust, Record, Registry, StoreId, id_of, is_at, look, resolved};
+use super::{Distrust, Record, Registry, StoreId, id_of, is_at, resolved, store_folder};
 use crate::error::StoreError;
 use crate::locate::FOLDER;
 
@@ -23,7 +23,7 @@ impl Registry {
     /// tracked by git, is not taken over.
     pub fn take_over(&self, project: &Path) -> Result<TakenOver, StoreError> {
         let project = resolved(project)?;
-        look::at(&project)?;
+        store_folder::at(&project)?;
         self.refuse_exposed(&project)?;
         self.check_tracked(&project)?;
         let known = id_of(&project)?;

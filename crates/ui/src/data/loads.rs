@@ -1,7 +1,7 @@
 //! What is asked of the engine, and its answers.
 
 use callstack_core::frame::FrameNum;
-use callstack_engine::search::Place;
+use callstack_engine::search::SearchHit;
 use callstack_engine::{EngineError, RollbackPlan};
 use serde_json::Value;
 
@@ -75,7 +75,7 @@ pub(crate) enum Loaded {
     Sent(Option<String>, Result<Piece, EngineError>),
     Folded(FrameNum, Result<Folded, EngineError>),
     Window(Result<Window, EngineError>),
-    Search(String, Result<Vec<Place>, EngineError>),
+    Search(String, Result<Vec<SearchHit>, EngineError>),
     Preview(Rollback, Result<RollbackPlan, EngineError>),
     /// What was done, in words.
     Done(Result<String, EngineError>),

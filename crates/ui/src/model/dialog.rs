@@ -1,6 +1,6 @@
 //! What is shown above the panes, and waits for an answer.
 
-use callstack_engine::search::Place;
+use callstack_engine::search::SearchHit;
 use callstack_engine::{EngineError, RollbackPlan};
 
 use super::details::Remote;
@@ -41,7 +41,7 @@ pub(crate) struct Search {
     pub(crate) text: String,
     /// What was last searched for.
     pub(crate) asked: String,
-    pub(crate) found: Remote<Vec<Place>>,
+    pub(crate) found: Remote<Vec<SearchHit>>,
     pub(crate) at: usize,
 }
 

@@ -1,6 +1,6 @@
 //! Dialogs, above the panes.
 
-use callstack_engine::search::Place;
+use callstack_engine::search::SearchHit;
 use callstack_engine::{EngineError, Restoring, RollbackPlan, Why};
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -366,7 +366,13 @@ fn draw_search(frame: &mut Frame<'_>, app: &mut App, search: &Search, theme: The
     buttons(frame, app, inner, &[(go, Target::Agree), ("Esc close", Target::Cancel)]);
 }
 
-fn draw_place(frame: &mut Frame<'_>, area: Rect, place: &Place, is_selected: bool, theme: Theme) {
+fn draw_place(
+    frame: &mut Frame<'_>,
+    area: Rect,
+    place: &SearchHit,
+    is_selected: bool,
+    theme: Theme,
+) {
     let mut writer = Writer::new(usize::from(area.width));
     let style = if is_selected { SELECTED } else { BOLD };
     let (handle, title) = match &place.frame {

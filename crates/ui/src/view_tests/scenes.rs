@@ -176,7 +176,7 @@ fn details(app: &App, frame: FrameNum) -> Value {
             "failures": [{"what": "edit src/lib.rs", "how": "the text was not found"}]});
         details["pins"] = json!({"p1": "No unsafe code."});
         details["decisions"] = json!(["Recursive descent, no generator"]);
-        details["changedArtifacts"] = json!({"src/lib.rs": "changed"});
+        details["changedArtifacts"] = json!({"src/lib.rs": "changed since"});
     }
     if row.title.contains('a') && row.title.contains("\\u{1b}") {
         details["title"] = json!(HOSTILE);

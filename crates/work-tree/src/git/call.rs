@@ -6,7 +6,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::Failure;
+use super::GitError;
 
 /// How often the child is polled.
 const LOOK: Duration = Duration::from_millis(1);
@@ -27,13 +27,13 @@ pub(super) fn run(
     mut command: Command,
     input: Vec<u8>,
     until: Instant,
-) -> Result<Vec<u8>, Failure> {
+) -> Result<Vec<u8>, GitError> {
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let mut child = command.spawn().map_err(|error| match error.kind() {
-        ErrorKind::NotFound => Failure::NotThere,
-        _ => Failure::Broken(error.to_string()),
+        ErrorKind::NotFound => GitError::NotThere,
+        _ => GitError::Broken(error.to_string()),
     })?;
     if let Some(mut stdin) = child.stdin.take() {
         // It may stop reading; its status says why.
@@ -53,7 +53,7 @@ fn outcome(
     answer: Option<&Receiver<Received>>,
     complaint: Option<&Receiver<Received>>,
     until: Instant,
-) -> Result<Vec<u8>, Failure> {
+) -> Result<Vec<u8>, GitError> {
     let mut answered = None;
     let status = loop {
         if answered.is_none() {
@@ -61,13 +61,13 @@ fn outcome(
         }
         if answered.as_ref().is_some_and(|it| it.bytes.len() as u64 > LARGEST_ANSWER) {
             let limit = LARGEST_ANSWER / (1024 * 1024);
-            return Err(Failure::Broken(format!("it wrote more than {limit} MB")));
+            return Err(GitError::Broken(format!("it wrote more than {limit} MB")));
         }
         match child.try_wait() {
             Ok(Some(status)) => break status,
             Ok(None) if Instant::now() < until => thread::sleep(LOOK),
-            Ok(None) => return Err(Failure::Slow),
-            Err(error) => return Err(Failure::Broken(error.to_string())),
+            Ok(None) => return Err(GitError::Slow),
+            Err(error) => return Err(GitError::Broken(error.to_string())),
         }
     };
     let answered = match answered {
@@ -80,28 +80,28 @@ fn outcome(
 fn finish(
     status: ExitStatus,
     answer: Received,
-    complaint: impl FnOnce() -> Result<Received, Failure>,
-) -> Result<Vec<u8>, Failure> {
+    complaint: impl FnOnce() -> Result<Received, GitError>,
+) -> Result<Vec<u8>, GitError> {
     match status {
         status if status.success() && answer.is_whole => Ok(answer.bytes),
-        status if status.success() => Err(Failure::Broken("its answer broke off".to_owned())),
+        status if status.success() => Err(GitError::Broken("its answer broke off".to_owned())),
         _ => {
             let words = complaint()?.bytes;
-            Err(Failure::Refused(String::from_utf8_lossy(&words).trim().to_owned()))
+            Err(GitError::Refused(String::from_utf8_lossy(&words).trim().to_owned()))
         }
     }
 }
 
 /// Waits for the end of the output: others than the child may hold the pipe open.
-fn wait(received: Option<&Receiver<Received>>, until: Instant) -> Result<Received, Failure> {
+fn wait(received: Option<&Receiver<Received>>, until: Instant) -> Result<Received, GitError> {
     let Some(received) = received else {
         return Ok(Received { bytes: Vec::new(), is_whole: true });
     };
     match received.recv_timeout(until.saturating_duration_since(Instant::now())) {
         Ok(received) => Ok(received),
-        Err(RecvTimeoutError::Timeout) => Err(Failure::Slow),
+        Err(RecvTimeoutError::Timeout) => Err(GitError::Slow),
         Err(RecvTimeoutError::Disconnected) => {
-            Err(Failure::Broken("its answer broke off".to_owned()))
+            Err(GitError::Broken("its answer broke off".to_owned()))
         }
     }
 }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
-use super::{Failure, Git, path};
+use super::{Git, GitError, path};
 
 const ASKED: &str = r"^(core\.excludesfile|safe\.directory)$";
 
@@ -22,7 +22,7 @@ pub(crate) struct UserSettings {
 
 impl UserSettings {
     /// The settings for a folder, which are read once in a process.
-    pub(crate) fn of(folder: &Path, until: Instant) -> Result<Arc<Self>, Failure> {
+    pub(crate) fn of(folder: &Path, until: Instant) -> Result<Arc<Self>, GitError> {
         static KNOWN: Mutex<Option<HashMap<PathBuf, Arc<UserSettings>>>> = Mutex::new(None);
         let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(settings) = known().as_ref().and_then(|known| known.get(folder)) {
@@ -43,12 +43,12 @@ impl UserSettings {
         self.excludes.as_deref().filter(|file| file.is_file())
     }
 
-    fn read(folder: &Path, until: Instant) -> Result<Self, Failure> {
+    fn read(folder: &Path, until: Instant) -> Result<Self, GitError> {
         let ask = ["config", "--null", "--show-scope", "--type=path", "--get-regexp", ASKED];
         let said = match Git::with_all_configuration(folder, until).args(ask).run(&[]) {
             Ok(said) => said,
             // Nothing is set.
-            Err(Failure::Refused(words)) if words.is_empty() => Vec::new(),
+            Err(GitError::Refused(words)) if words.is_empty() => Vec::new(),
             Err(failure) => return Err(failure),
         };
         let mut excludes = default_excludes();

@@ -8,7 +8,7 @@ use callstack_engine::{
 use serde_json::json;
 
 use super::{data, row};
-use crate::error::Failure;
+use crate::error::CommandError;
 use crate::invocation::Invocation;
 use crate::output::Output;
 use crate::page::{BOLD, DIM, PLAIN, Page};
@@ -66,7 +66,7 @@ pub(super) fn run(
     args: &SummarizerArgs,
     invocation: &Invocation<'_>,
     output: &mut Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let off = args.off.then(|| "none".to_owned());
     // In the order of the variables.
     let wanted = [
@@ -109,7 +109,7 @@ pub(super) fn run(
 }
 
 /// Prints that a model is set where there is no project to show and try it in.
-fn tell_set(output: &mut Output) -> Result<(), Failure> {
+fn tell_set(output: &mut Output) -> Result<(), CommandError> {
     output.either(&json!({"source": Source::User.as_str()}), |page| {
         page.put(PLAIN, "set in your own configuration, for all projects").end();
         page.put(PLAIN, "In a project with a store, `callstack config summarizer --try` asks it.")
@@ -150,7 +150,7 @@ fn show(
     settings: &SummarizerSettings,
     answer: Option<&Answer>,
     output: &mut Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let all: Vec<Configured> = SUMMARIZER_VARIABLES
         .iter()
         .map(|name| engine.configured_as(Setting::meant(name)?))

@@ -5,13 +5,13 @@ use std::path::Path;
 
 use callstack_engine::{plain, unfinished};
 
-use crate::error::Failure;
+use crate::error::CommandError;
 use crate::output::Output;
 
 /// Why something was not written.
 pub(crate) enum Unwritten {
     /// What was to be written could not be read.
-    Read(Failure),
+    Read(CommandError),
     /// It could not be written.
     Write(io::Error),
 }
@@ -26,8 +26,8 @@ impl From<io::Error> for Unwritten {
 pub(crate) fn write<T>(
     file: &Path,
     put: impl FnOnce(&mut dyn Write) -> Result<T, Unwritten>,
-) -> Result<T, Failure> {
-    let failed = |error: io::Error| Failure::of_file("write", file, &error);
+) -> Result<T, CommandError> {
+    let failed = |error: io::Error| CommandError::of_file("write", file, &error);
     // A device such as /dev/null would be replaced by a file.
     plain::refuse_special(file).map_err(failed)?;
     let folder = file.parent().unwrap_or(file);
@@ -51,11 +51,11 @@ pub(crate) fn write<T>(
 pub(crate) fn print<T>(
     output: &mut Output,
     put: impl FnOnce(&mut dyn Write) -> Result<T, Unwritten>,
-) -> Result<T, Failure> {
+) -> Result<T, CommandError> {
     output.stream(|to| {
         put(to).map_err(|error| match error {
             Unwritten::Read(failure) => failure,
-            Unwritten::Write(error) => Failure::of_output(&error),
+            Unwritten::Write(error) => CommandError::of_output(&error),
         })
     })
 }

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::collector;
 use super::file::{Unwritten, print, write as write_file};
-use crate::error::Failure;
+use crate::error::CommandError;
 use crate::invocation::Invocation;
 use crate::output::Output;
 use crate::page::PLAIN;
@@ -67,7 +67,7 @@ pub(super) struct Wanted<'a> {
 }
 
 impl Wanted<'_> {
-    fn request(self, engine: &Engine) -> Result<TraceRequest, Failure> {
+    fn request(self, engine: &Engine) -> Result<TraceRequest, CommandError> {
         let scope = match (self.frame, self.session) {
             (Some(frame), _) => TraceScope::Frame(engine.resolve(frame)?.num),
             (None, Some(session)) => TraceScope::Session(session),
@@ -92,7 +92,7 @@ pub(super) fn write(
     file: Option<&Path>,
     invocation: &Invocation<'_>,
     output: &mut Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let traced = engine.find_traces(wanted.request(engine)?)?;
     let about = about(&invocation.place.existing()?);
     let put = |to: &mut dyn Write| -> Result<Counts, Unwritten> {
@@ -117,7 +117,7 @@ pub(super) fn write(
 }
 
 /// Says what was written to a file.
-pub(crate) fn told(file: &Path, counts: Counts, output: &mut Output) -> Result<(), Failure> {
+pub(crate) fn told(file: &Path, counts: Counts, output: &mut Output) -> Result<(), CommandError> {
     let Counts { sessions, frames, calls } = counts;
     let data = json!({
         "file": path_text(file), "sessions": sessions, "frames": frames, "calls": calls,
@@ -140,7 +140,7 @@ pub(super) fn send(
     engine: &Engine,
     wanted: Wanted<'_>,
     output: &mut Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let traced = engine.find_traces(wanted.request(engine)?)?;
     let about = about(engine.project());
     let (mut sent, mut sessions) = (Sent::default(), 0);

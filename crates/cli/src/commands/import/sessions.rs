@@ -9,7 +9,7 @@ use callstack_recordings::{Format, Progress, Recording, RecordingError};
 use tempfile::TempDir;
 
 pub(crate) use super::course::Course;
-use crate::error::Failure;
+use crate::error::CommandError;
 use crate::output::Output;
 
 /// The share of reading in the work on a part.
@@ -68,7 +68,8 @@ impl Part {
 }
 
 /// A function that processes a part and reports its progress.
-pub(crate) type Take<'a> = &'a mut dyn FnMut(Part, &mut Course, &mut Output) -> Result<(), Failure>;
+pub(crate) type Take<'a> =
+    &'a mut dyn FnMut(Part, &mut Course, &mut Output) -> Result<(), CommandError>;
 
 /// Reads the sessions of files and folders and passes them on. Files that are named together are read together, since
 /// their sessions may have started one another; a large folder is read in parts. Returns the reasons why files in
@@ -77,7 +78,7 @@ pub(crate) fn read(
     sources: &Sources,
     output: &mut Output,
     take: Take<'_>,
-) -> Result<Vec<String>, Failure> {
+) -> Result<Vec<String>, CommandError> {
     let mut reader = Reader {
         course: Course::new(sources.paths.iter().map(|path| size(path)).sum()),
         known: BTreeSet::new(),
@@ -124,7 +125,7 @@ impl Reader {
         paths: &[PathBuf],
         output: &mut Output,
         take: Take<'_>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), CommandError> {
         let numbered = paths.iter().enumerate();
         let (parts, together): (Vec<_>, Vec<_>) = numbered
             .map(|(number, path)| (number, callstack_recordings::parts(path)))
@@ -164,7 +165,7 @@ impl Reader {
         sources: &Sources,
         output: &mut Output,
         take: Take<'_>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), CommandError> {
         for group in &sources.groups {
             let mut part = Part::new();
             let paths = || group.clone().filter_map(|at| Some((at, sources.paths.get(at)?)));
@@ -209,7 +210,7 @@ impl Reader {
         mut part: Part,
         output: &mut Output,
         take: Take<'_>,
-    ) -> Result<(), Failure> {
+    ) -> Result<(), CommandError> {
         part.recordings = callstack_recordings::joined(part.recordings);
         part.recordings.retain(|recording| self.known.insert(key(recording)));
         if part.recordings.is_empty() {

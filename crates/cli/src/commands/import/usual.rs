@@ -13,11 +13,11 @@ use serde_json::{Value, json};
 
 use super::sessions::{Course, Sources};
 use crate::args::Agreement;
-use crate::error::Failure;
+use crate::error::CommandError;
 use crate::opencode::{self, Kept};
 use crate::output::Output;
 use crate::page::{BOLD, DIM, PLAIN, Page};
-use crate::project::{Place, variable};
+use crate::project::{StartFolder, variable};
 use crate::wording::{bytes, counted};
 
 /// What is taken where no file is named.
@@ -63,9 +63,9 @@ impl Usual {
     pub(crate) fn find(
         &self,
         what: &str,
-        place: &Place,
+        place: &StartFolder,
         output: &mut Output,
-    ) -> Result<Wanted, Failure> {
+    ) -> Result<Wanted, CommandError> {
         let project = place.found().unwrap_or_else(|| place.new_project());
         let home = std::env::home_dir().filter(|home| home.is_absolute());
         let all = self.all || place.is_home(&project) || project.parent().is_none();
@@ -128,7 +128,7 @@ impl Found {
     }
 
     /// Returns the sessions as sources to read; those that OpenCode keeps are exported first.
-    pub(crate) fn sources(&self, output: &mut Output) -> Result<Sources, Failure> {
+    pub(crate) fn sources(&self, output: &mut Output) -> Result<Sources, CommandError> {
         // Sessions that started one another lie in one folder.
         let mut groups: BTreeMap<(Format, Option<&Path>), Vec<PathBuf>> = BTreeMap::new();
         for session in &self.sessions {
@@ -139,7 +139,7 @@ impl Found {
         let folder = tempfile::Builder::new()
             .prefix("callstack-exports-")
             .tempdir()
-            .map_err(|error| Failure::of_file("make", &std::env::temp_dir(), &error))?;
+            .map_err(|error| CommandError::of_file("make", &std::env::temp_dir(), &error))?;
         let mut course = Course::new(self.kept.len() as u64);
         let mut exports = Vec::new();
         for (at, kept) in self.kept.iter().enumerate() {

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use super::sessions::{self, Sources};
 use super::{tell_frames, warn};
-use crate::error::Failure;
+use crate::error::CommandError;
 use crate::invocation::Invocation;
 use crate::output::Output;
 use crate::page::{DIM, PLAIN, Page, columns, date};
@@ -34,7 +34,7 @@ pub(super) fn tell(
     sessions: Option<&Sources>,
     invocation: &Invocation<'_>,
     output: &mut Output,
-) -> Result<(), Failure> {
+) -> Result<(), CommandError> {
     let engine = invocation.place.found().map(|_| invocation.engine()).transpose()?;
     let summary = match &engine {
         _ if frames.is_empty() => None,
@@ -70,7 +70,7 @@ pub(super) fn tell(
 }
 
 impl Session {
-    fn of(recording: &Recording, engine: Option<&Engine>) -> Result<Self, Failure> {
+    fn of(recording: &Recording, engine: Option<&Engine>) -> Result<Self, CommandError> {
         let has =
             |engine: &Engine| engine.has_recorded(&recording.session, recording.format.host());
         let messages = recording.messages.iter();

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{InitArgs, said, tell};
 use crate::clients::{self, ARGUMENT, Client};
-use crate::error::Failure;
+use crate::error::CommandError;
 use crate::output::Output;
 use crate::page::PLAIN;
 use crate::plugin::{Outcome, refuse_links_out};
@@ -15,7 +15,11 @@ use crate::plugin::{Outcome, refuse_links_out};
 /// A program, the file with our entry, and the outcome of the change.
 type Change = (Client, PathBuf, Outcome);
 
-pub(super) fn run(args: &InitArgs, project: &Path, output: &mut Output) -> Result<(), Failure> {
+pub(super) fn run(
+    args: &InitArgs,
+    project: &Path,
+    output: &mut Output,
+) -> Result<(), CommandError> {
     if args.with_store {
         return Err(EngineError::invalid(
             "`callstack init mcp` makes no store, and removes none",
@@ -27,7 +31,7 @@ pub(super) fn run(args: &InitArgs, project: &Path, output: &mut Output) -> Resul
     if args.remove { remove(project, output) } else { install(project, output) }
 }
 
-fn install(project: &Path, output: &mut Output) -> Result<(), Failure> {
+fn install(project: &Path, output: &mut Output) -> Result<(), CommandError> {
     let command = clients::command()?;
     let mut changes = Vec::new();
     for client in Client::ALL.into_iter().filter(|client| client.is_there()) {
@@ -60,7 +64,7 @@ fn install(project: &Path, output: &mut Output) -> Result<(), Failure> {
 }
 
 /// Removes the entry, also for programs that are gone: their files may still be there.
-fn remove(project: &Path, output: &mut Output) -> Result<(), Failure> {
+fn remove(project: &Path, output: &mut Output) -> Result<(), CommandError> {
     let mut changes = Vec::new();
     for client in Client::ALL {
         if let Some(file) = client.file(project) {

@@ -6,7 +6,7 @@ use std::fs;
 
 use serde_json::{Value, json};
 
-use super::super::desk::Desk;
+use super::super::test_env::TestEnv;
 use super::process::Process;
 
 /// A fault of the first process.
@@ -29,7 +29,7 @@ struct Session {
 }
 
 pub(in crate::cli) struct Host {
-    pub(in crate::cli) desk: Desk,
+    pub(in crate::cli) desk: TestEnv,
     /// Processes so far.
     pub(in crate::cli) starts: usize,
     /// Answers of the first one.
@@ -47,7 +47,7 @@ pub(in crate::cli) struct Host {
 
 impl Host {
     pub(in crate::cli) fn new(trouble: Trouble) -> Self {
-        let desk = Desk::new();
+        let desk = TestEnv::new();
         // Somebody else has made the store and looks on until the first process has begun: the log of
         // writes is longer than any other file that the process makes.
         let folder = callstack_store::prepare(&desk.project()).unwrap();
@@ -292,7 +292,7 @@ fn without_durations(text: &str) -> String {
     })
 }
 
-fn log_of_writes(desk: &Desk) -> Vec<u8> {
+fn log_of_writes(desk: &TestEnv) -> Vec<u8> {
     fs::read(desk.database().with_extension("db-wal")).unwrap_or_default()
 }
 

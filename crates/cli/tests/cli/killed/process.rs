@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 
 use serde_json::{Value, json};
 
-use super::super::desk::{BINARY, Desk};
+use super::super::test_env::{BINARY, TestEnv};
 
 /// The unit of file sizes in the shell.
 const BLOCK: u64 = 512;
@@ -23,7 +23,7 @@ impl Process {
     /// Starts it. With a limit the kernel ends it by a signal, as suddenly as any, in the write that
     /// would make a file longer than that; the part of the write that fits in is done. The handler that lets such
     /// a write fail instead is kept out.
-    pub(in crate::cli) fn start(desk: &Desk, limit: Option<u64>) -> Self {
+    pub(in crate::cli) fn start(desk: &TestEnv, limit: Option<u64>) -> Self {
         let limit = limit.map_or("unlimited".to_owned(), |limit| (limit / BLOCK).to_string());
         let mut command = desk.sealed.command_in(&desk.project(), "sh");
         let script = format!("ulimit -c 0 && ulimit -f {limit} && exec \"$0\" host opencode");

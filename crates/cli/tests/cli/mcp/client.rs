@@ -5,7 +5,7 @@ use std::process::{Child, ChildStdin, ChildStdout, ExitStatus, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::cli::desk::Desk;
+use crate::cli::test_env::TestEnv;
 
 pub(crate) struct Client {
     process: Child,
@@ -16,12 +16,12 @@ pub(crate) struct Client {
 
 impl Client {
     /// A client that has shaken hands as one of 2025.
-    pub(crate) fn start(desk: &Desk, name: &str) -> Self {
+    pub(crate) fn start(desk: &TestEnv, name: &str) -> Self {
         Self::start_with(desk, name, &[])
     }
 
     /// The same with variables of the environment.
-    pub(crate) fn start_with(desk: &Desk, name: &str, variables: &[(&str, &str)]) -> Self {
+    pub(crate) fn start_with(desk: &TestEnv, name: &str, variables: &[(&str, &str)]) -> Self {
         let mut client = Self::unready(desk, variables);
         let info = json!({"name": name, "version": "1"});
         let hello =
@@ -32,7 +32,7 @@ impl Client {
     }
 
     /// A client that has said nothing yet.
-    fn unready(desk: &Desk, variables: &[(&str, &str)]) -> Self {
+    fn unready(desk: &TestEnv, variables: &[(&str, &str)]) -> Self {
         let mut command = desk.command(&desk.project(), &["mcp"]);
         command.envs(variables.iter().copied());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());

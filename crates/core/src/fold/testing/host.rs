@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::super::wording;
 use crate::frame::FrameNum;
-use crate::transcript::{FoldOp, Message, PartBody, Role, Standing};
+use crate::transcript::{FoldOp, Message, MessageKind, PartBody, Role};
 
 /// One part as it is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,7 +22,7 @@ pub(in super::super) struct SentPart {
 pub(in super::super) struct Sent {
     pub(in super::super) id: String,
     pub(in super::super) role: Role,
-    pub(in super::super) standing: Standing,
+    pub(in super::super) standing: MessageKind,
     pub(in super::super) parts: Vec<SentPart>,
 }
 
@@ -133,7 +133,7 @@ fn apply_one(sent: &mut Vec<Sent>, op: &FoldOp) {
             assert!(sent.iter().all(|message| message.id != id), "{op:?}: one is there");
             let parts = vec![ours(after, text)];
             let at = at(after);
-            let message = Sent { id, role: Role::User, standing: Standing::Normal, parts };
+            let message = Sent { id, role: Role::User, standing: MessageKind::Normal, parts };
             sent.insert(at + 1, message);
         }
     }

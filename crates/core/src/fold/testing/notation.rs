@@ -19,7 +19,7 @@ use super::super::{Folded, Input, Mask, Note, Placement, ReasoningPolicy, fold};
 use super::{host, new_fold, open_span};
 use crate::frame::FrameNum;
 use crate::transcript::{
-    Anchor, CallState, Message, Part, PartBody, Role, Span, SpanNum, SpanOrigin, Standing,
+    Anchor, CallState, Message, MessageKind, Part, PartBody, Role, Span, SpanNum, SpanOrigin,
 };
 
 /// A session in the making.
@@ -96,10 +96,10 @@ impl Session {
     fn message(&mut self, line: &str) {
         let (id, rest) = line.split_once(':').expect("a message begins with its id");
         let (role, standing) = match &id[..1] {
-            "u" => (Role::User, Standing::Normal),
-            "a" => (Role::Assistant, Standing::Normal),
-            "c" => (Role::User, Standing::CompactionRequest),
-            "s" => (Role::Assistant, Standing::Summary),
+            "u" => (Role::User, MessageKind::Normal),
+            "a" => (Role::Assistant, MessageKind::Normal),
+            "c" => (Role::User, MessageKind::CompactionRequest),
+            "s" => (Role::Assistant, MessageKind::Summary),
             _ => panic!("whose message is {id}?"),
         };
         let mut parts = Vec::new();

@@ -13,8 +13,8 @@ use crate::frame::FrameNum;
 use crate::masking::outputs::Weight;
 use crate::returned::RENDERER_VERSION;
 use crate::transcript::{
-    Anchor, CallState, Fold, Held, Message, Part, PartBody, Role, Span, SpanNum, SpanOrigin,
-    Standing,
+    Anchor, CallState, Fold, Held, Message, MessageKind, Part, PartBody, Role, Span, SpanNum,
+    SpanOrigin,
 };
 
 /// A part of a step after its first reasoning and words.
@@ -218,10 +218,10 @@ impl World {
     fn push_message(&mut self, kind: &str, bodies: Vec<PartBody>) -> String {
         let id = self.next(kind);
         let (role, standing) = match kind {
-            "u" => (Role::User, Standing::Normal),
-            "c" => (Role::User, Standing::CompactionRequest),
-            "s" => (Role::Assistant, Standing::Summary),
-            _ => (Role::Assistant, Standing::Normal),
+            "u" => (Role::User, MessageKind::Normal),
+            "c" => (Role::User, MessageKind::CompactionRequest),
+            "s" => (Role::Assistant, MessageKind::Summary),
+            _ => (Role::Assistant, MessageKind::Normal),
         };
         let parts = bodies.into_iter().enumerate();
         let parts = parts.map(|(part, body)| Part { id: format!("{id}.{part}"), body }).collect();
@@ -354,7 +354,8 @@ impl World {
 
     fn revert(&mut self, turns: usize) {
         let users = self.transcript.iter().enumerate().skip(1);
-        let users = users.filter(|(_, m)| m.role == Role::User && m.standing == Standing::Normal);
+        let users =
+            users.filter(|(_, m)| m.role == Role::User && m.standing == MessageKind::Normal);
         let Some((cut, _)) = users.rev().nth(turns) else {
             return;
         };

@@ -8,7 +8,7 @@ use callstack_core::decide::{
 use callstack_core::event::Event;
 use callstack_core::evidence::Budget;
 use callstack_core::frame::{Artifact, FrameNum, Identity, Status};
-use callstack_core::framing::{Change as Step, Framer, Kind, Stretch, began_root};
+use callstack_core::framing::{Change as Step, Framer, WorkKind, WorkUnit, began_root};
 use callstack_core::results::ResultsSource;
 use callstack_core::returned::RENDERER_VERSION;
 use callstack_core::transcript::{Anchor, Fold, Outcome, Span, SpanNum, SpanOrigin};
@@ -38,12 +38,12 @@ enum Outcomes {
     Waits,
 }
 
-/// A frame for a stretch.
+/// A frame for a unit.
 #[derive(Clone, Copy)]
 struct Bound {
     frame: FrameNum,
     span: SpanNum,
-    /// Whether the frame is the session's root, which goes on when the stretch ends.
+    /// Whether the frame is the session's root, which goes on when the unit ends.
     is_root: bool,
     open: bool,
 }
@@ -72,7 +72,7 @@ impl WorkFraming {
             parts: self,
             conversation,
             session,
-            stretches: framer.stretches(),
+            units: framer.units(),
             bound: bound(conversation),
             pushed: framer.is_in_pushed_frame(),
             begins: conversation.is_past()
@@ -97,8 +97,8 @@ impl WorkFraming {
         self.kernel.write(|change| {
             for step in &steps[done..] {
                 let outcome = match *step {
-                    Step::Opened(stretch) => carrier.open(change, stretch, &produced)?,
-                    Step::Closed(stretch) => carrier.close(change, stretch)?,
+                    Step::Opened(unit) => carrier.open(change, unit, &produced)?,
+                    Step::Closed(unit) => carrier.close(change, unit)?,
                 };
                 if outcome == Outcomes::Waits {
                     break;
@@ -121,7 +121,7 @@ struct Carrier<'a> {
     parts: &'a WorkFraming,
     conversation: &'a Conversation,
     session: &'a str,
-    stretches: &'a [Stretch],
+    units: &'a [WorkUnit],
     /// The frames that there are, by where they begin: no two begin at one place.
     bound: HashMap<&'a Anchor, Bound>,
     /// Whether a frame that somebody pushed is open.
@@ -131,28 +131,28 @@ struct Carrier<'a> {
 }
 
 impl Carrier<'_> {
-    fn of(&self, stretch: usize) -> Option<Bound> {
-        self.bound.get(&self.stretches[stretch].opened).copied()
+    fn of(&self, unit: usize) -> Option<Bound> {
+        self.bound.get(&self.units[unit].opened).copied()
     }
 
     /// Whether the store has a change already, or has nothing to do with it.
     fn is_known(&self, step: Step) -> bool {
-        let (Step::Opened(stretch) | Step::Closed(stretch)) = step;
-        if self.stretches[stretch].kind == Kind::Subagent {
+        let (Step::Opened(unit) | Step::Closed(unit)) = step;
+        if self.units[unit].kind == WorkKind::Subagent {
             return true;
         }
-        match (step, self.of(stretch)) {
+        match (step, self.of(unit)) {
             (Step::Opened(_), found) => found.is_some(),
             (Step::Closed(_), found) => found.is_some_and(|found| !found.open),
         }
     }
 
-    /// The files that were written in stretches before their frames began.
+    /// The files that were written in units before their frames began.
     fn produced(&self, steps: &[Step]) -> HashMap<usize, Vec<Artifact>> {
         let mut produced = HashMap::new();
         for step in steps {
-            let Step::Opened(stretch) = *step else { continue };
-            let it = &self.stretches[stretch];
+            let Step::Opened(unit) = *step else { continue };
+            let it = &self.units[unit];
             let files = self.conversation.facts_between(&it.opened, it.closed.as_ref());
             let mut artifacts: Vec<Artifact> = Vec::new();
             for fact in files {
@@ -169,7 +169,7 @@ impl Carrier<'_> {
                 };
                 artifacts.push(Artifact { path, hash });
             }
-            produced.insert(stretch, artifacts);
+            produced.insert(unit, artifacts);
         }
         produced
     }
@@ -177,15 +177,15 @@ impl Carrier<'_> {
     fn open(
         &mut self,
         change: &mut Change<'_>,
-        stretch: usize,
+        unit: usize,
         produced: &HashMap<usize, Vec<Artifact>>,
     ) -> Result<Outcomes, EngineError> {
-        let it = &self.stretches[stretch];
+        let it = &self.units[unit];
         let origins: &[SpanOrigin] = match it.kind {
-            Kind::Turn => &[SpanOrigin::Turn, SpanOrigin::FirstTurn],
-            Kind::Todo => &[SpanOrigin::Todo],
+            WorkKind::Turn => &[SpanOrigin::Turn, SpanOrigin::FirstTurn],
+            WorkKind::Todo => &[SpanOrigin::Todo],
             // A subagent's session has frames of its own.
-            Kind::Subagent => return Ok(Outcomes::Done),
+            WorkKind::Subagent => return Ok(Outcomes::Done),
         };
         let view = change.view();
         for origin in origins {
@@ -232,7 +232,7 @@ impl Carrier<'_> {
         for event in &decision.events {
             if let Event::SpanOpened { span } = event {
                 self.bound.insert(&it.opened, Bound::of(span));
-                let artifacts = produced.get(&stretch).into_iter().flatten().cloned();
+                let artifacts = produced.get(&unit).into_iter().flatten().cloned();
                 let recorded: Vec<_> = artifacts
                     .map(|artifact| Event::ArtifactRecorded { frame: span.frame, artifact })
                     .collect();
@@ -242,8 +242,8 @@ impl Carrier<'_> {
         Ok(Outcomes::Done)
     }
 
-    /// Returns the identity of a stretch's frame: the words with which it began, unless they were removed for good.
-    fn identity_of(&self, it: &Stretch) -> Identity {
+    /// Returns the identity of a unit's frame: the words with which it began, unless they were removed for good.
+    fn identity_of(&self, it: &WorkUnit) -> Identity {
         if !self.conversation.is_purged(it.opened.message.as_deref()) {
             return it.identity.clone();
         }
@@ -255,14 +255,14 @@ impl Carrier<'_> {
         }
     }
 
-    /// Whether a stretch is the turn with which the frame around it began, a root.
+    /// Whether a unit is the turn with which the frame around it began, a root.
     fn is_of_root(
         &self,
         view: &View<'_>,
-        it: &Stretch,
+        it: &WorkUnit,
         root: FrameNum,
     ) -> Result<bool, EngineError> {
-        if it.kind != Kind::Turn {
+        if it.kind != WorkKind::Turn {
             return Ok(false);
         }
         let spans = view.frame_spans(root)?;
@@ -274,7 +274,7 @@ impl Carrier<'_> {
             && began_root(it, &view.frame(root)?.identity, before))
     }
 
-    /// Returns the outcome of a stretch: the agent's last words in it. Where there are none, its evidence shows what
+    /// Returns the outcome of a unit: the agent's last words in it. Where there are none, its evidence shows what
     /// was done.
     fn outcome(status: Status, said: Option<&str>) -> Outcome {
         match said {
@@ -298,9 +298,9 @@ impl Carrier<'_> {
         }
     }
 
-    fn close(&mut self, change: &mut Change<'_>, stretch: usize) -> Result<Outcomes, EngineError> {
-        let it = &self.stretches[stretch];
-        let (Some(bound), Some(end)) = (self.of(stretch), &it.closed) else {
+    fn close(&mut self, change: &mut Change<'_>, unit: usize) -> Result<Outcomes, EngineError> {
+        let it = &self.units[unit];
+        let (Some(bound), Some(end)) = (self.of(unit), &it.closed) else {
             return Ok(Outcomes::Done);
         };
         let view = change.view();
@@ -348,10 +348,10 @@ impl Carrier<'_> {
             SpanReader::renumbered(&view, &view.span_row(bound.span)?, &evidence)?;
         // Files are not read in a hook: their hashes were recorded when they were written.
         let evidence = evidence::with_hashes(evidence, &view.frame(bound.frame)?.artifacts);
-        let replied = it.kind == Kind::Turn && it.results.is_some();
+        let replied = it.kind == WorkKind::Turn && it.results.is_some();
         let text =
             self.parts.contexts.unpushed(&view, &view.span_row(bound.span)?, &evidence, replied)?;
-        let goes_on = it.kind == Kind::Turn && evidence.files.changed_last;
+        let goes_on = it.kind == WorkKind::Turn && evidence.files.changed_last;
         let fold = if goes_on { Fold::recent } else { Fold::unweighed };
         let mut folds: Vec<_> = decision
             .events

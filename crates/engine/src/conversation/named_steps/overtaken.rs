@@ -7,7 +7,7 @@ use callstack_core::fact::Fact;
 use callstack_core::fold::{Folded, Placement};
 use callstack_core::masking::outputs::Request;
 use callstack_core::named_steps::{NamedSteps, behind_a_turn, name_of, overtaken, overtaken_mark};
-use callstack_core::transcript::{Anchor, FoldOp, Role, Standing};
+use callstack_core::transcript::{Anchor, FoldOp, MessageKind, Role};
 
 use crate::conversation::Conversation;
 use crate::conversation::folding::{Folding, live};
@@ -94,7 +94,7 @@ impl Conversation {
         self.place(&steps.last).is_some_and(|last| {
             self.transcript[last..]
                 .iter()
-                .any(|it| it.role == Role::User && it.standing == Standing::Normal)
+                .any(|it| it.role == Role::User && it.standing == MessageKind::Normal)
         })
     }
 

@@ -2,7 +2,9 @@
 
 use std::fmt::Write as _;
 
-use callstack_core::autonomy::{Hints, Judgement, Kind, Observer, Reading, Signals, judge};
+use callstack_core::autonomy::{
+    Hints, Judgement, Observer, Reading, Signals, SuggestionKind, judge,
+};
 use callstack_core::frame::Frame;
 use callstack_core::text::first_words;
 use schemars::JsonSchema;
@@ -20,7 +22,7 @@ use crate::operation::{Access, Caller, Operate, Repeated};
 #[derive(Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct JudgementOutput {
-    kind: Kind,
+    kind: SuggestionKind,
     /// Handle of the open frame
     frame: String,
     /// Whether it is due now
@@ -73,7 +75,7 @@ impl Operate for ShouldPush {
         said: PushSignals,
     ) -> Result<Reply<Self::Output>, EngineError> {
         let goal = said.new_goal.filter(|goal| !goal.trim().is_empty());
-        answer(engine, caller, Kind::Push, |observer| Hints {
+        answer(engine, caller, SuggestionKind::Push, |observer| Hints {
             errors: said.error_count.unwrap_or(0),
             retry_boundary: said.potential_retry == Some(true),
             divergence: goal.as_deref().map_or(0, |goal| observer.divergence(goal)),
@@ -132,7 +134,7 @@ impl Operate for ShouldPop {
             let given = signals.iter().flatten().filter(|signal| !signal.trim().is_empty()).count();
             u32::try_from(given).unwrap_or(u32::MAX)
         };
-        answer(engine, caller, Kind::Pop, |_| Hints {
+        answer(engine, caller, SuggestionKind::Pop, |_| Hints {
             errors: count(&said.failure_signals),
             files_changed: count(&said.artifacts),
             successes: count(&said.success_signals),
@@ -146,7 +148,7 @@ impl Operate for ShouldPop {
 fn answer(
     engine: &Engine,
     caller: &Caller,
-    kind: Kind,
+    kind: SuggestionKind,
     hints: impl FnOnce(&Observer) -> Hints,
 ) -> Result<Reply<JudgementOutput>, EngineError> {
     let settings = engine.autonomy()?;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use callstack_core::autonomy::{Heuristic, Kind, Suggestion, SuggestionEnd};
+use callstack_core::autonomy::{Heuristic, Suggestion, SuggestionEnd, SuggestionKind};
 use callstack_core::event::Event;
 use callstack_core::text::format_duration;
 use callstack_store::{Change, StoredSuggestion, SuggestionCounts, View};
@@ -57,7 +57,7 @@ struct SuggestionOutput {
 struct PastSuggestion {
     #[serde(flatten)]
     suggestion: SuggestionOutput,
-    kind: Kind,
+    kind: SuggestionKind,
     /// How it ended; null while it waits
     outcome: Option<SuggestionEnd>,
     ended_at: Option<i64>,
@@ -211,7 +211,7 @@ impl Operate for Stats {
             let history = view.newest_suggestions(None, HISTORY, now)?;
             Ok::<_, EngineError>((view.suggestion_counts(now)?, history))
         })?;
-        let sum = |kind: Option<Kind>| {
+        let sum = |kind: Option<SuggestionKind>| {
             let counted = counts.iter().filter(|(it, _)| kind.is_none_or(|kind| it.kind() == kind));
             counted.fold(SuggestionCounts::default(), |sum, (_, counts)| sum.and(*counts))
         };
@@ -234,8 +234,8 @@ impl Operate for Stats {
         let data = SuggestionStatsOutput {
             level: engine.autonomy()?.level.as_str(),
             total: CountsOutput::of(all),
-            push: CountsOutput::of(sum(Some(Kind::Push))),
-            pop: CountsOutput::of(sum(Some(Kind::Pop))),
+            push: CountsOutput::of(sum(Some(SuggestionKind::Push))),
+            pop: CountsOutput::of(sum(Some(SuggestionKind::Pop))),
             by_heuristic: by_heuristic.collect(),
             suggestion_history: history.iter().map(PastSuggestion::of).collect(),
         };

@@ -103,7 +103,7 @@ fn copy(from: &Path, to: &Path) -> Result<(), Failed> {
 
 fn open(folder: &Path) -> Result<Engine, Failed> {
     let engine = Engine::open_unchecked(folder, Settings::default(), Box::new(SystemWorld))?;
-    engine.read_messages_with(callstack_hosts::import::happenings);
+    engine.read_messages_with(callstack_hosts::import::activities);
     Ok(engine)
 }
 

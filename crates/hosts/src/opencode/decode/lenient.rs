@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use std::path::Path;
 
 use callstack_core::json::{self, UNREADABLE};
-use callstack_core::transcript::{Message, Part, PartBody, Role, Standing};
-use callstack_engine::Shown;
+use callstack_core::transcript::{Message, MessageKind, Part, PartBody, Role};
+use callstack_engine::HostMessage;
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -17,7 +17,7 @@ const ID: usize = 16;
 
 /// Decodes whatever stands where a message should: as the message that it is, or as one without a word that holds
 /// it byte for byte.
-pub(crate) fn decode_any(raw: &[u8], project: &Path) -> Shown {
+pub(crate) fn decode_any(raw: &[u8], project: &Path) -> HostMessage {
     let text = text_of(raw);
     match decode(&text, project) {
         Some(shown) if matches!(text, Cow::Borrowed(_)) => shown,
@@ -95,7 +95,7 @@ fn own_text(value: &Value) -> Option<String> {
 }
 
 /// Returns a message of which at most the id and the author are known, and which holds the original.
-fn opaque(text: &str, raw: &[u8]) -> Shown {
+fn opaque(text: &str, raw: &[u8]) -> HostMessage {
     let known = |name: &str| {
         let value = json::begun(json::begun(raw, "info")?, name)?;
         serde_json::from_str::<String>(&json::mended(&text_of(value))).ok()
@@ -112,9 +112,9 @@ fn opaque(text: &str, raw: &[u8]) -> Shown {
         _ => (Role::Assistant, PartBody::Other),
     };
     let parts = vec![Part { id: String::new(), body }];
-    let message = Message { id, role, standing: Standing::Normal, parts };
+    let message = Message { id, role, standing: MessageKind::Normal, parts };
     let body = if text.as_bytes() == raw { None } else { with_bytes(&stands_for, raw) };
-    Shown::of(message, body.unwrap_or(stands_for))
+    HostMessage::of(message, body.unwrap_or(stands_for))
 }
 
 /// Returns a message with its original bytes beside the part of them that can be read.

@@ -9,7 +9,7 @@ use callstack_core::masking::{Batch, LINE, Limits, Output, Request, due};
 use callstack_core::transcript::{FoldOp, Message, PartBody, Role};
 
 use crate::item::{ItemNum, Items};
-use crate::session::{Kind, Piece, Session};
+use crate::session::{Piece, PieceKind, Session};
 
 /// A piece that is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,7 +155,7 @@ impl Sent {
         self.starts.resize(place + 1, self.slots.len());
         for slot in slots {
             let tokens = usize::try_from(items.get(slot.piece.item).estimated).unwrap_or_default();
-            if slot.piece.kind == Kind::Result && slot.is_whole {
+            if slot.piece.kind == PieceKind::Result && slot.is_whole {
                 if tokens >= self.least {
                     self.large.push(self.outputs.len());
                 }
@@ -239,7 +239,8 @@ impl Sent {
                 let Some(at) = place(message) else { return };
                 let is_output = matches!(op, FoldOp::Output { .. });
                 let found = pieces[at].iter_mut().find(|(piece, _)| {
-                    piece.part.to_string() == *part && (piece.kind == Kind::Result) == is_output
+                    piece.part.to_string() == *part
+                        && (piece.kind == PieceKind::Result) == is_output
                 });
                 if let Some((piece, _)) = found {
                     piece.item = session.items.instead(piece.item, text);
@@ -250,7 +251,7 @@ impl Sent {
             FoldOp::Append { message, text } | FoldOp::Insert { after: message, text } => {
                 let Some(at) = place(message) else { return };
                 let item = session.items.ours(&format!("{message}/callstack"), text);
-                let piece = Piece { part: usize::MAX, kind: Kind::Words, item };
+                let piece = Piece { part: usize::MAX, kind: PieceKind::Words, item };
                 pieces[at].push((piece, true));
             }
         }
@@ -273,9 +274,9 @@ impl Sent {
         let shown = |slot: &usize| {
             let Slot { piece, place, .. } = self.slots[*slot];
             let subject = session.subject(self.shown[place], piece.part);
-            subject::Shown { subject, at: place, frame: around(place).unwrap_or_default() }
+            subject::OutputSubject { subject, at: place, frame: around(place).unwrap_or_default() }
         };
-        let shown: Vec<subject::Shown> = self.outputs.iter().map(shown).collect();
+        let shown: Vec<subject::OutputSubject> = self.outputs.iter().map(shown).collect();
         let are_replaced = replaced(&shown);
         let steps = |place: usize| {
             let later = self.transcript[place + 1..].iter();

@@ -1,14 +1,14 @@
 //! Messages as hosts show them, decoded.
 
 use callstack_core::fact::Fact;
-use callstack_core::framing::Mark;
+use callstack_core::framing::WorkMarker;
 use callstack_core::masking::outputs::ResultWeight;
 use callstack_core::subagent::Trouble;
 use callstack_core::transcript::{Message, PartBody};
 
 /// A message as a host shows it, decoded.
 #[derive(Clone, Debug)]
-pub struct Shown {
+pub struct HostMessage {
     /// The message as folding needs it.
     pub message: Message,
     /// The host's own JSON, which is stored.
@@ -38,7 +38,7 @@ pub struct Shown {
     pub summary: Option<String>,
 }
 
-impl Shown {
+impl HostMessage {
     /// Returns a message that holds only the part that folding needs, and its stored form.
     pub fn of(message: Message, json: String) -> Self {
         Self {
@@ -68,7 +68,7 @@ impl Shown {
         }
         self.json = String::new();
         self.facts.retain_mut(|fact| match fact {
-            Fact::Division(Mark::Subagent { title, prompt, result, .. }) => {
+            Fact::Division(WorkMarker::Subagent { title, prompt, result, .. }) => {
                 title.clear();
                 prompt.clear();
                 *result = None;

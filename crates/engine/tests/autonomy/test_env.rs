@@ -6,10 +6,12 @@ use std::time::Duration;
 
 use callstack_core::fact::Fact;
 use callstack_core::transcript::{
-    Anchor, CallState, FoldOp, Message, Part, PartBody, Role, Standing,
+    Anchor, CallState, FoldOp, Message, MessageKind, Part, PartBody, Role,
 };
 use callstack_engine::operation::{Answer, Caller};
-use callstack_engine::{Engine, Settings, Shown, SystemRequest, UserMessage, World, operations};
+use callstack_engine::{
+    Engine, HostMessage, Settings, SystemRequest, UserMessage, World, operations,
+};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -38,19 +40,19 @@ impl World for Clock {
     }
 }
 
-pub(super) struct Desk {
+pub(super) struct TestEnv {
     folder: TempDir,
     pub(super) clock: Clock,
     settings: Settings,
     pub(super) engine: Engine,
     pub(super) session: String,
-    pub(super) shown: Vec<Shown>,
+    pub(super) shown: Vec<HostMessage>,
     plugin: Plugin,
     /// The model's context at the last step, in tokens.
     pub(super) tokens: u64,
 }
 
-impl Desk {
+impl TestEnv {
     pub(super) fn new() -> Self {
         Self::with(&[])
     }
@@ -154,14 +156,14 @@ impl Desk {
         let number = self.shown.len();
         let id = format!("msg_{number}");
         let parts = vec![Part { id: format!("prt_{number}"), body }];
-        self.shown.push(Shown {
+        self.shown.push(HostMessage {
             facts,
             tokens: (role == Role::Assistant).then_some(self.tokens),
             said: 20,
             heard: 20,
             words: words.to_owned(),
-            ..Shown::of(
-                Message { id: id.clone(), role, standing: Standing::Normal, parts },
+            ..HostMessage::of(
+                Message { id: id.clone(), role, standing: MessageKind::Normal, parts },
                 "{}".to_owned(),
             )
         });

@@ -170,5 +170,5 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 #[cfg(test)]
-#[path = "turns_tests.rs"]
+#[path = "write_turns_tests.rs"]
 mod tests;

@@ -8,7 +8,7 @@ use callstack_core::frame::Status;
 use callstack_scripted_model::{Script, Step};
 use callstack_testkit::assert_clean;
 
-use super::super::errands::{children, times, wait_until, works_on};
+use super::super::delegations::{children, times, wait_until, works_on};
 use super::super::project::Project;
 use super::super::seen::seen;
 use super::super::steps::{delegate, plan, pop, work};
@@ -18,7 +18,7 @@ use super::killed::{BETWEEN, killing, set};
 use super::program;
 
 #[test]
-fn a_killed_host_process_costs_an_errand_nothing() {
+fn a_killed_host_process_costs_a_delegation_nothing() {
     let Some(mut talk) = Talk::new(&[]) else { return };
     let pid = Arc::new(AtomicU32::new(talk.server.process().pid()));
     talk.project.model.add(works_on(

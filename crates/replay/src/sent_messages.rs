@@ -6,18 +6,18 @@ use std::sync::Arc;
 /// The messages that were sent, in order, by their places in the session: those that the recording's last compaction
 /// left, if there was one, and everything after it.
 #[derive(Clone, Debug)]
-pub struct Shown {
+pub struct SentMessages {
     left: Arc<[usize]>,
     behind: Range<usize>,
 }
 
-impl Default for Shown {
+impl Default for SentMessages {
     fn default() -> Self {
         Self::new(Arc::default(), 0..0)
     }
 }
 
-impl Shown {
+impl SentMessages {
     pub(crate) fn new(left: Arc<[usize]>, behind: Range<usize>) -> Self {
         Self { left, behind }
     }
@@ -76,17 +76,17 @@ mod tests {
     #[test]
     fn messages_are_what_was_left_and_what_came_behind() {
         let left: Arc<[usize]> = Arc::new([3, 4]);
-        let shown = Shown::new(Arc::clone(&left), 5..8);
+        let shown = SentMessages::new(Arc::clone(&left), 5..8);
         assert_eq!(shown.iter().collect::<Vec<_>>(), [3, 4, 5, 6, 7]);
         assert_eq!(shown.from(1).rev().collect::<Vec<_>>(), [7, 6, 5, 4]);
         assert_eq!(shown.from(3).collect::<Vec<_>>(), [6, 7]);
         assert_eq!((shown.first(), shown.get(2), shown.last()), (Some(3), Some(5), Some(7)));
         assert_eq!((shown.len(), shown.get(5), shown.from(9).count()), (5, None, 0));
-        assert_eq!((Shown::default().len(), Shown::default().last()), (0, None));
-        assert!(shown.starts_with(&Shown::new(Arc::clone(&left), 5..6)));
-        assert!(shown.starts_with(&Shown::new(Arc::from([3, 4, 5].as_slice()), 6..7)));
-        assert!(shown.starts_with(&Shown::default()));
-        assert!(!shown.starts_with(&Shown::new(left, 5..9)));
-        assert!(!shown.starts_with(&Shown::new(Arc::default(), 0..2)));
+        assert_eq!((SentMessages::default().len(), SentMessages::default().last()), (0, None));
+        assert!(shown.starts_with(&SentMessages::new(Arc::clone(&left), 5..6)));
+        assert!(shown.starts_with(&SentMessages::new(Arc::from([3, 4, 5].as_slice()), 6..7)));
+        assert!(shown.starts_with(&SentMessages::default()));
+        assert!(!shown.starts_with(&SentMessages::new(left, 5..9)));
+        assert!(!shown.starts_with(&SentMessages::new(Arc::default(), 0..2)));
     }
 }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use callstack_core::evidence::{Action, Call, Happening};
+use callstack_core::evidence::{Action, Activity, Call};
 use callstack_recordings::tool_input::{edits, told_texts, with_places};
 use serde_json::Value;
 
@@ -10,26 +10,26 @@ use super::decode::written;
 
 /// Returns an agent's words, thoughts and calls in a stored message, each with the id of its part. Empty for a user's
 /// message. Calls of our own tools are left out: frames show how work was divided.
-pub fn happenings(json: &str, project: &Path) -> Vec<(String, Happening)> {
+pub fn activities(json: &str, project: &Path) -> Vec<(String, Activity)> {
     let Ok(message) = serde_json::from_str::<Value>(json) else { return Vec::new() };
     if message["info"]["role"] != "assistant" {
         return Vec::new();
     }
     let parts = message["parts"].as_array().into_iter().flatten();
     let id = |part: &Value| part["id"].as_str().unwrap_or_default().to_owned();
-    parts.filter_map(|part| Some((id(part), happening(part, project)?))).collect()
+    parts.filter_map(|part| Some((id(part), activity(part, project)?))).collect()
 }
 
 /// The prefixes of tools that are not part of the work itself.
 const OURS: [&str; 3] = ["stack", "flame", "todo"];
 
-fn happening(part: &Value, project: &Path) -> Option<Happening> {
+fn activity(part: &Value, project: &Path) -> Option<Activity> {
     if part["type"] == "text" && part["synthetic"] != true && part["ignored"] != true {
-        return Some(Happening::Said(part["text"].as_str()?.to_owned()));
+        return Some(Activity::Said(part["text"].as_str()?.to_owned()));
     }
     if part["type"] == "reasoning" {
         let thought = part["text"].as_str()?.trim();
-        return (!thought.is_empty()).then(|| Happening::Thought(thought.to_owned()));
+        return (!thought.is_empty()).then(|| Activity::Thought(thought.to_owned()));
     }
     let tool = part["tool"].as_str()?;
     if OURS.iter().any(|begin| tool.starts_with(begin)) {
@@ -51,7 +51,7 @@ fn happening(part: &Value, project: &Path) -> Option<Happening> {
         _ => Action::Other,
     };
     let output = state["output"].as_str().or_else(|| state["error"].as_str());
-    Some(Happening::Called(Call {
+    Some(Activity::Called(Call {
         tool: tool.to_owned(),
         input: told_texts(&state["input"]),
         output: output.unwrap_or_default().to_owned(),
@@ -67,5 +67,5 @@ fn happening(part: &Value, project: &Path) -> Option<Happening> {
 }
 
 #[cfg(test)]
-#[path = "happenings_tests.rs"]
+#[path = "activities_tests.rs"]
 mod tests;

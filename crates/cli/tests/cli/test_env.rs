@@ -11,7 +11,7 @@ use serde_json::Value;
 
 pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_callstack");
 
-pub(crate) struct Desk {
+pub(crate) struct TestEnv {
     pub(crate) sealed: Sealed,
 }
 
@@ -23,7 +23,7 @@ pub(crate) struct Said {
     pub(crate) stderr: String,
 }
 
-impl Desk {
+impl TestEnv {
     /// A project with a store in which nothing was done.
     pub(crate) fn new() -> Self {
         let desk = Self::without_store();
@@ -191,7 +191,7 @@ macro_rules! says {
     }};
     (told: $desk:expr, $said:expr, @$snapshot:literal) => {{
         let told = $desk.told(&$said);
-        insta::with_settings!({filters => crate::cli::desk::VARIES.iter().copied()}, {
+        insta::with_settings!({filters => crate::cli::test_env::VARIES.iter().copied()}, {
             insta::assert_snapshot!(told, @$snapshot);
         });
     }};

@@ -2,7 +2,7 @@
 
 use super::life::{attached, check_live, known_session, on_top};
 use super::{Decision, Neighbourhood, Refusal, about};
-use crate::event::{Errand, Event, Session};
+use crate::event::{Delegation, Event, Session};
 use crate::frame::{FrameNum, Status};
 use crate::limits::Limits;
 use crate::transcript::{Anchor, Span, SpanOrigin};
@@ -87,8 +87,8 @@ pub(super) fn delegate<N: Neighbourhood>(
         }),
     });
     events.push(Event::ActiveSet { session: id.clone(), frame: Some(num) });
-    events.push(Event::ErrandBegun {
-        errand: Box::new(Errand {
+    events.push(Event::DelegationBegun {
+        delegation: Box::new(Delegation {
             frame: num,
             session: id.clone(),
             span,

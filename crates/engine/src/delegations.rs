@@ -12,7 +12,7 @@ use callstack_core::frame::{Frame, FrameNum, Status};
 use callstack_core::results::{ResultsSource, dense};
 use callstack_core::returned::{Entrusted, entrusted};
 use callstack_core::transcript::{Anchor, Outcome, SpanNum};
-use callstack_store::{Change, StoredErrand, View};
+use callstack_store::{Change, StoredDelegation, View};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -118,7 +118,7 @@ impl Delegation {
     }
 
     /// Goes on once the host has performed an effect.
-    pub(crate) fn errand_goes_on(
+    pub(crate) fn delegation_goes_on(
         &self,
         caller: &Caller,
         token: Value,
@@ -130,7 +130,7 @@ impl Delegation {
             let session = started(&self.queries.frame(frame)?, outcome)?;
             return self.entrust(caller, frame, &session);
         };
-        self.errand_ended(caller, frame, &session, outcome)
+        self.delegation_ended(caller, frame, &session, outcome)
     }
 
     fn may_delegate(
@@ -171,10 +171,10 @@ impl Delegation {
     ) -> Result<Reply<ReturnedFrame>, EngineError> {
         self.kernel.write(|change| {
             let view = change.view();
-            let given = view.errand_in(session)?.is_some_and(|it| {
-                let errand = it.errand;
-                let same = errand.caller == caller.session && errand.call == caller.anchor;
-                same && errand.frame == num && !it.delivered
+            let given = view.delegation_in(session)?.is_some_and(|it| {
+                let delegation = it.delegation;
+                let same = delegation.caller == caller.session && delegation.call == caller.anchor;
+                same && delegation.frame == num && !it.delivered
             });
             if !given {
                 let command = Self::delegation(&view, caller, num, session)?;
@@ -219,7 +219,7 @@ impl Delegation {
         }))
     }
 
-    fn errand_ended(
+    fn delegation_ended(
         &self,
         caller: &Caller,
         num: FrameNum,
@@ -246,7 +246,8 @@ impl Delegation {
             if failed && let Some(unheard) = unheard(&change.view(), num, session)? {
                 // A session that was worked in before may be gone by now.
                 ended = self.end_all(change, num, &outcome)?;
-                change.append(self.kernel.now(), &[Event::ErrandDelivered { span: unheard }])?;
+                change
+                    .append(self.kernel.now(), &[Event::DelegationDelivered { span: unheard }])?;
                 return Ok(starting(caller, &change.view().frame(num)?));
             }
             if works_in(&change.view().frame(num)?, session) {
@@ -267,7 +268,7 @@ impl Delegation {
     fn last_outcome(&self, frame: &Frame, said: &str) -> Result<Outcome, EngineError> {
         let said = said.trim();
         if said.is_empty() {
-            let made = self.span_reader.extracted(&self.spans.happenings_of(frame)?);
+            let made = self.span_reader.extracted(&self.spans.activities_of(frame)?);
             return Ok(match made {
                 Some(made) => Outcome::with(Status::Completed, made.results, None, made.source),
                 None => Outcome::with(
@@ -283,7 +284,7 @@ impl Delegation {
         Ok(Outcome::with(Status::Completed, results, Some(dense(said)), source))
     }
 
-    /// Returns the result of an errand for its caller, which is fixed by now.
+    /// Returns the result of a delegation for its caller, which is fixed by now.
     pub(crate) fn owed(
         &self,
         change: &mut Change<'_>,
@@ -337,15 +338,15 @@ impl Queries {
     /// Whether a frame has been worked on by the session that had its parent open, in between.
     pub(crate) fn worked_in_place(&self, frame: &Frame) -> Result<bool, EngineError> {
         let Some(session) = &frame.session else { return Ok(false) };
-        let errand = self.kernel.read(|view| view.errand_in(session))?;
-        Ok(errand.is_none_or(|stored| stored.errand.frame != frame.num))
+        let delegation = self.kernel.read(|view| view.delegation_in(session))?;
+        Ok(delegation.is_none_or(|stored| stored.delegation.frame != frame.num))
     }
 
     /// Whether a call waits for the results of a session, and will end its frame with the session's last words.
-    pub(crate) fn is_errand(&self, session: &str) -> Result<bool, EngineError> {
-        self.kernel.read(|view| match view.errand_in(session)? {
-            Some(StoredErrand { errand, delivered: false }) => {
-                Ok(works_in(&view.frame(errand.frame)?, session))
+    pub(crate) fn is_delegation(&self, session: &str) -> Result<bool, EngineError> {
+        self.kernel.read(|view| match view.delegation_in(session)? {
+            Some(StoredDelegation { delegation, delivered: false }) => {
+                Ok(works_in(&view.frame(delegation.frame)?, session))
             }
             _ => Ok(false),
         })
@@ -372,9 +373,9 @@ pub(crate) fn cut_off(why: &str) -> Outcome {
 /// The session that worked on a frame, and on nothing else, before it was blocked.
 pub(crate) fn own_session(view: &View<'_>, num: FrameNum) -> Result<Option<String>, EngineError> {
     let Some(session) = view.frame(num)?.session else { return Ok(None) };
-    let errand = view.errand_in(&session)?;
+    let delegation = view.delegation_in(&session)?;
     let busy = view.session_row(&session)?.is_some_and(|known| known.active.is_some());
-    Ok(errand.filter(|stored| stored.errand.frame == num && !busy).map(|_| session))
+    Ok(delegation.filter(|stored| stored.delegation.frame == num && !busy).map(|_| session))
 }
 
 /// The span in which a session that had worked on a frame before was to take it up again, if its prompt

@@ -5,14 +5,14 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use callstack_core::dialect::Dialect;
-use callstack_core::evidence::{Action, Call, Happening};
+use callstack_core::evidence::{Action, Activity, Call};
 use callstack_core::results::ResultsSource;
-use callstack_core::transcript::{Anchor, Message, Role, Standing};
+use callstack_core::transcript::{Anchor, Message, MessageKind, Role};
 use callstack_engine::effect::{Effect, EffectOutcome};
 use callstack_engine::operation::{Answer, Caller};
 use callstack_engine::{
-    Engine, EngineError, Kind, Settings, Shown, Summarizer, SummarizerError, SummarizerSettings,
-    SummaryRequest, SystemWorld, UserMessage, operations, tools,
+    Engine, EngineError, HostMessage, Kind, Settings, Summarizer, SummarizerError,
+    SummarizerSettings, SummaryRequest, SystemWorld, UserMessage, operations, tools,
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -21,19 +21,19 @@ const A: &str = "ses_a";
 const POP: &str = "stack_frame_pop";
 const KEY: &str = "sk-ant-api03-abcdefghijklmnopqrstuvwxyz0123456789";
 
-/// Stored messages of these tests are lists of happenings: `["said", words]` or `["ran", command]`.
-fn read(json: &str, _: &Path) -> Vec<(String, Happening)> {
+/// Stored messages of these tests are lists of activities: `["said", words]` or `["ran", command]`.
+fn read(json: &str, _: &Path) -> Vec<(String, Activity)> {
     let stored: Vec<(String, String)> = serde_json::from_str(json).unwrap_or_default();
-    let happening = |(what, text): (String, String)| match what.as_str() {
-        "said" => Happening::Said(text),
-        _ => Happening::Called(Call {
+    let activity = |(what, text): (String, String)| match what.as_str() {
+        "said" => Activity::Said(text),
+        _ => Activity::Called(Call {
             tool: "bash".to_owned(),
             exit: Some(0),
             action: Action::Ran(text),
             ..Call::default()
         }),
     };
-    stored.into_iter().enumerate().map(|(at, it)| (at.to_string(), happening(it))).collect()
+    stored.into_iter().enumerate().map(|(at, it)| (at.to_string(), activity(it))).collect()
 }
 
 /// A model with given answers, which it gives once it may.
@@ -76,14 +76,14 @@ impl Summarizer for Fake {
     }
 }
 
-struct Desk {
+struct TestEnv {
     engine: Engine,
     folder: TempDir,
     settings: Settings,
     messages: usize,
 }
 
-impl Desk {
+impl TestEnv {
     /// A session with a root `f1` and the open frame `f2`.
     fn new() -> Self {
         Self::with(Settings::default(), None)
@@ -114,16 +114,16 @@ impl Desk {
     }
 
     /// The session's transcript grows.
-    fn shows(&mut self, happenings: &[(&str, &str)]) {
+    fn shows(&mut self, activities: &[(&str, &str)]) {
         self.messages += 1;
-        let shown = Shown::of(
+        let shown = HostMessage::of(
             Message {
                 id: format!("msg_{}", self.messages),
                 role: Role::Assistant,
-                standing: Standing::Normal,
+                standing: MessageKind::Normal,
                 parts: Vec::new(),
             },
-            json!(happenings).to_string(),
+            json!(activities).to_string(),
         );
         self.engine.record(A, vec![shown]).unwrap();
     }
@@ -211,7 +211,7 @@ fn who_ends_it_comes_before_a_model_and_a_model_before_extraction() {
         ),
     ] {
         let fake = if answers { Fake::saying("It is read.") } else { Fake::failing("it is ill") };
-        let mut desk = Desk::asking(&fake);
+        let mut desk = TestEnv::asking(&fake);
         desk.shows(work);
         let answer = desk.did(POP, json!({"results": given, "status": "failed"}));
         assert_eq!(desk.results("f2"), (Some(source), results.to_owned()));
@@ -245,7 +245,7 @@ fn a_reader_is_told_of_results_that_the_agent_did_not_write() {
         ),
     ] {
         let fake = fake.map(Fake::saying);
-        let mut desk = fake.as_ref().map_or_else(Desk::new, Desk::asking);
+        let mut desk = fake.as_ref().map_or_else(TestEnv::new, TestEnv::asking);
         desk.shows(WORK);
         let answer = desk.did(POP, json!({}));
         assert!(answer.text.contains(heading), "{}", answer.text);
@@ -255,7 +255,7 @@ fn a_reader_is_told_of_results_that_the_agent_did_not_write() {
 #[test]
 fn where_nothing_was_done_a_pop_without_results_is_refused() {
     let fake = Fake::saying("It is read.");
-    let desk = Desk::asking(&fake);
+    let desk = TestEnv::asking(&fake);
     let error = desk.call(POP, json!({"results": ""}), false).unwrap_err();
     assert_eq!(error.kind, Kind::Invalid);
     assert!(error.message.starts_with("no results were given, and nothing was recorded in f"));
@@ -266,7 +266,7 @@ fn where_nothing_was_done_a_pop_without_results_is_refused() {
 #[test]
 fn dense_results_alone_are_results() {
     let fake = Fake::saying("It is read.");
-    let mut desk = Desk::asking(&fake);
+    let mut desk = TestEnv::asking(&fake);
     desk.shows(WORK);
     desk.did(POP, json!({"resultsCompacted": "green"}));
     assert_eq!(desk.results("f2"), (Some(ResultsSource::Agent), "green".to_owned()));
@@ -275,7 +275,7 @@ fn dense_results_alone_are_results() {
 #[test]
 fn nobody_is_asked_for_a_frame_that_can_not_end() {
     let fake = Fake::saying("It is read.");
-    let mut desk = Desk::asking(&fake);
+    let mut desk = TestEnv::asking(&fake);
     desk.shows(WORK);
     let error = desk.call(POP, json!({"frame": "f1"}), true).unwrap_err();
     assert!(error.message.contains("f2 \"part\""), "{error}");
@@ -285,7 +285,7 @@ fn nobody_is_asked_for_a_frame_that_can_not_end() {
 #[test]
 fn a_model_is_told_the_work_without_its_secrets() {
     let fake = Fake::saying("It is read.");
-    let mut desk = Desk::asking(&fake);
+    let mut desk = TestEnv::asking(&fake);
     desk.shows(&[("ran", &format!("curl -H 'x-api-key: {KEY}'")), ("said", "Read.")]);
     desk.did(POP, json!({}));
     let [request] = &fake.requests()[..] else { panic!() };
@@ -301,7 +301,7 @@ fn a_model_is_told_the_work_without_its_secrets() {
 #[test]
 fn a_host_is_not_kept_waiting() {
     let fake = Arc::new(Fake::default());
-    let mut desk = Desk::asking(&fake);
+    let mut desk = TestEnv::asking(&fake);
     desk.shows(WORK);
     let answer = desk.call(POP, json!({"status": "blocked"}), true).unwrap();
     let waits = answer.next.clone().unwrap();
@@ -323,7 +323,7 @@ fn a_host_is_not_kept_waiting() {
 #[test]
 fn another_process_asks_again_for_what_is_left_of_the_time() {
     let silent = Arc::new(Fake::default());
-    let mut desk = Desk::asking(&silent);
+    let mut desk = TestEnv::asking(&silent);
     desk.shows(WORK);
     let waits = desk.call(POP, json!({}), true).unwrap().next.unwrap();
     let fake = Fake::saying("It is read.");
@@ -338,7 +338,7 @@ fn another_process_asks_again_for_what_is_left_of_the_time() {
 #[test]
 fn an_answer_that_is_lost_after_the_wait_is_given_again() {
     let fake = Fake::saying("It is read.");
-    let mut desk = Desk::asking(&fake);
+    let mut desk = TestEnv::asking(&fake);
     desk.shows(WORK);
     let waits = desk.call(POP, json!({}), true).unwrap().next.unwrap();
     let answer = desk.resume(&waits.token, EffectOutcome::Ok(json!({})));
@@ -352,7 +352,7 @@ fn an_answer_that_is_lost_after_the_wait_is_given_again() {
 #[test]
 fn when_the_time_is_over_results_are_extracted() {
     let silent = Arc::new(Fake::default());
-    let mut desk = Desk::asking(&silent);
+    let mut desk = TestEnv::asking(&silent);
     desk.shows(WORK);
     let waits = desk.call(POP, json!({}), true).unwrap().next.unwrap();
     let mut late = waits.token.clone();
@@ -363,7 +363,7 @@ fn when_the_time_is_over_results_are_extracted() {
     assert_eq!(desk.results("f2"), extracted);
     silent.answer(Ok("Too late.".to_owned()));
 
-    let mut desk = Desk::asking(&silent);
+    let mut desk = TestEnv::asking(&silent);
     desk.shows(WORK);
     let mut token = desk.call(POP, json!({}), true).unwrap().next.unwrap().token;
     token["until"] = json!(1);
@@ -376,7 +376,7 @@ fn when_the_time_is_over_results_are_extracted() {
 #[test]
 fn a_call_that_is_cancelled_leaves_the_frame_open() {
     let fake = Arc::new(Fake::default());
-    let mut desk = Desk::asking(&fake);
+    let mut desk = TestEnv::asking(&fake);
     desk.shows(WORK);
     let waits = desk.call(POP, json!({}), true).unwrap().next.unwrap();
     let stopped = EffectOutcome::Error { message: "stopped".to_owned(), aborted: true };
@@ -392,7 +392,7 @@ fn a_call_that_is_cancelled_leaves_the_frame_open() {
 #[test]
 fn a_frame_that_somebody_else_ended_meanwhile_keeps_what_they_said() {
     let fake = Arc::new(Fake::default());
-    let mut desk = Desk::asking(&fake);
+    let mut desk = TestEnv::asking(&fake);
     desk.shows(WORK);
     let waits = desk.call(POP, json!({}), true).unwrap().next.unwrap();
     desk.did(POP, json!({"results": "mine"}));
@@ -420,7 +420,7 @@ fn a_compaction_comes_before_a_model_and_a_model_where_the_host_can_not_compact(
         (None, false, ResultsSource::Extracted, "All 31 tests pass now."),
     ] {
         let fake = if answers { Fake::saying("It is read.") } else { Fake::failing("it is ill") };
-        let mut desk = Desk::asking(&fake);
+        let mut desk = TestEnv::asking(&fake);
         desk.shows(WORK);
         let arguments = json!({"results": given, "generateSummary": true});
         let asked = desk.call(POP, arguments, true).unwrap().next.unwrap();
@@ -435,7 +435,7 @@ fn a_compaction_comes_before_a_model_and_a_model_where_the_host_can_not_compact(
     }
     // Nobody waits for a model where a call has come back already.
     let fake = Fake::saying("It is read.");
-    let mut desk = Desk::asking(&fake);
+    let mut desk = TestEnv::asking(&fake);
     desk.shows(WORK);
     desk.call(POP, json!({"generateSummary": true}), true).unwrap();
     desk.engine.compaction_over(A).unwrap();
@@ -449,7 +449,7 @@ fn a_store_switches_the_model_off_at_once_and_never_on() {
     const ADDRESS: &str = "STACK_SUMMARIZER_ADDRESS";
     let address = "http://127.0.0.1:9/v1";
     let fake = Fake::saying("It is read.");
-    let mut desk = Desk::with(Settings::default(), Some(&fake));
+    let mut desk = TestEnv::with(Settings::default(), Some(&fake));
     desk.shows(WORK);
     desk.engine.set_setting(ADDRESS, Some(address)).unwrap();
     desk.engine.set_setting("STACK_SUMMARIZER_MODEL", Some("small")).unwrap();
@@ -462,7 +462,7 @@ fn a_store_switches_the_model_off_at_once_and_never_on() {
         "STACK_SUMMARIZER_MODEL" => Some("small".to_owned()),
         _ => None,
     });
-    let mut desk = Desk::with(of_user.unwrap(), Some(&fake));
+    let mut desk = TestEnv::with(of_user.unwrap(), Some(&fake));
     desk.shows(WORK);
     desk.engine.set_setting(ADDRESS, Some("none")).unwrap();
     desk.did(POP, json!({"frame": "f2"}));
@@ -477,7 +477,7 @@ fn a_store_switches_the_model_off_at_once_and_never_on() {
 #[test]
 fn what_a_model_says_of_messages_that_were_purged_meanwhile_is_not_kept() {
     let fake = Arc::new(Fake::default());
-    let mut desk = Desk::asking(&fake);
+    let mut desk = TestEnv::asking(&fake);
     desk.shows(&[("ran", "make quartz"), ("said", "The quartz is made.")]);
     let answer = desk.call(POP, json!({}), true).unwrap();
     assert!(answer.next.is_some(), "{answer:?}");

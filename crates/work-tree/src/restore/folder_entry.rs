@@ -19,7 +19,7 @@ const FILE: OFlags =
 
 /// A name in a folder.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct FolderEntry {
     folder: OwnedFd,
     name: OsString,
 }
@@ -51,7 +51,7 @@ pub(super) fn folder(root: &OwnedFd, path: &Path, make: Option<Mode>) -> io::Res
     Ok(folder)
 }
 
-impl Place {
+impl FolderEntry {
     /// The place of a path in a folder.
     pub(super) fn of(root: &OwnedFd, path: &Path, make: Option<Mode>) -> io::Result<Self> {
         let around = path.parent().unwrap_or_else(|| Path::new(""));
@@ -219,7 +219,7 @@ pub(super) fn prune(root: impl AsFd, path: &Path) {
     let root = root.as_fd();
     let Ok(root) = root.try_clone_to_owned() else { return };
     for around in path.ancestors().skip(1).filter(|it| !it.as_os_str().is_empty()) {
-        let Ok(place) = Place::of(&root, around, None) else { return };
+        let Ok(place) = FolderEntry::of(&root, around, None) else { return };
         if fs::unlinkat(&place.folder, &place.name, AtFlags::REMOVEDIR).is_err() {
             return;
         }

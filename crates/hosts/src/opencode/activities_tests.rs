@@ -3,9 +3,9 @@ use serde_json::json;
 
 use super::*;
 
-fn of(message: &Value) -> Vec<Happening> {
-    let told = happenings(&message.to_string(), Path::new("/project"));
-    told.into_iter().map(|(_, happening)| happening).collect()
+fn of(message: &Value) -> Vec<Activity> {
+    let told = activities(&message.to_string(), Path::new("/project"));
+    told.into_iter().map(|(_, activity)| activity).collect()
 }
 
 fn tool(name: &str, state: &Value) -> Value {
@@ -31,12 +31,12 @@ fn words_commands_and_files_are_told_and_our_own_tools_are_not() {
     ]});
     let told = of(&message);
     let called = |at: usize| match &told[at] {
-        Happening::Called(call) => call.clone(),
+        Activity::Called(call) => call.clone(),
         other => panic!("{other:?}"),
     };
     assert_eq!(told.len(), 6, "{told:?}");
-    assert_eq!(told[0], Happening::Said("I look.".to_owned()));
-    assert_eq!(told[1], Happening::Thought("It may fail.".to_owned()));
+    assert_eq!(told[0], Activity::Said("I look.".to_owned()));
+    assert_eq!(told[1], Activity::Thought("It may fail.".to_owned()));
     let run = called(2);
     assert_eq!((run.action, run.exit), (Action::Ran("make test".to_owned()), Some(2)));
     assert_eq!(run.output, "3 passed");
@@ -56,5 +56,5 @@ fn what_a_user_said_and_what_can_not_be_read_is_nothing() {
     let parts = json!([{"type": "text", "text": "Do it"}]);
     assert_eq!(of(&json!({"info": {"role": "user"}, "parts": parts})), []);
     assert_eq!(of(&json!({"info": {"role": "assistant"}, "parts": [7, {"type": "tool"}]})), []);
-    assert_eq!(happenings("{", Path::new("/project")), []);
+    assert_eq!(activities("{", Path::new("/project")), []);
 }

@@ -18,7 +18,7 @@ pub const CALL: u64 = 60;
 const WRITTEN: u64 = 500;
 
 /// The items in the requests of a way, and the reads that were repeated.
-pub(crate) struct Again<'a> {
+pub(crate) struct Rereads<'a> {
     items: &'a Items,
     /// Items from this one on are ours.
     ours_from: ItemNum,
@@ -39,7 +39,7 @@ struct Carried<'a> {
     tokens: u64,
 }
 
-impl<'a> Again<'a> {
+impl<'a> Rereads<'a> {
     /// With no request sent. `ours_from` is the first item that was not recorded.
     pub(crate) fn new(items: &'a Items, ours_from: ItemNum) -> Self {
         let (ours, carried) = (BTreeSet::new(), Vec::new());

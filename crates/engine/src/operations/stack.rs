@@ -68,7 +68,7 @@ impl Operate for Stack {
         params: StackParams,
     ) -> Result<Reply<Self::Output>, EngineError> {
         let Some(name) = params.op.filter(|name| !name.is_empty()) else {
-            let fitting = fitting(Moment::of(engine, caller)?);
+            let fitting = fitting(Situation::of(engine, caller)?);
             return Ok(list(engine.dialect(), caller, |name| fitting.contains(&name)));
         };
         if name == ALL {
@@ -120,7 +120,7 @@ const FITTING: usize = 10;
 /// The state of the open frame and the frames around it, by which operations are chosen.
 #[derive(Clone, Copy, Debug, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "one a question")]
-struct Moment {
+struct Situation {
     /// Whether a frame is open inside another one.
     is_inside: bool,
     /// Whether frames are planned beside or below the open one.
@@ -135,7 +135,7 @@ struct Moment {
     pinned: bool,
 }
 
-impl Moment {
+impl Situation {
     fn of(engine: &Engine, caller: &Caller) -> Result<Self, EngineError> {
         engine.kernel.read(|view| {
             let active = view.session_row(&caller.session)?.and_then(|session| session.active);
@@ -158,7 +158,7 @@ impl Moment {
 
 /// Returns the operations that fit a moment: the most useful ones, then those that the moment asks for, then others
 /// that are always of use.
-fn fitting(moment: Moment) -> Vec<&'static str> {
+fn fitting(moment: Situation) -> Vec<&'static str> {
     let ended = moment.completed || moment.failed || moment.blocked;
     let asked = [
         ("stack_log", ended),
@@ -238,7 +238,7 @@ mod tests {
 
     #[test]
     fn ten_operations_fit_any_moment_and_those_that_it_asks_for_are_among_them() {
-        let all = |value| Moment {
+        let all = |value| Situation {
             is_inside: value,
             planned: value,
             blocked: value,
@@ -253,7 +253,7 @@ mod tests {
                 assert!(crate::operations::find(name).is_some_and(|it| !it.listed), "{name}");
             }
         }
-        let names = fitting(Moment { failed: true, is_inside: true, ..all(false) });
+        let names = fitting(Situation { failed: true, is_inside: true, ..all(false) });
         assert!(names.contains(&"stack_frame_retry") && names.contains(&"stack_log"), "{names:?}");
         assert!(!names.contains(&"stack_unpin") && !names.contains(&"stack_frame_unplan"));
     }

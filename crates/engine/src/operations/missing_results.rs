@@ -15,7 +15,7 @@ use crate::call::Reply;
 use crate::effect::{Effect, EffectOutcome, Next};
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::generator::{AGAIN, Asking, Making};
+use crate::generator::{AGAIN, Asking, Generation};
 use crate::operation::Caller;
 
 /// The token of a call that waits for results.
@@ -31,7 +31,7 @@ struct Waiting {
 }
 
 /// Ends a frame, the session's active one if none is named, with results that are made.
-pub(super) fn end_unsaid(
+pub(super) fn end_without_results(
     engine: &Engine,
     caller: &Caller,
     named: Option<Frame>,
@@ -87,12 +87,12 @@ fn go_on(
     frame: &Frame,
     status: Status,
     instead_of: Option<String>,
-    making: Making,
+    making: Generation,
 ) -> Result<Reply<PopOutput>, EngineError> {
     let made = match making {
-        Making::Made(made) => Some(made),
-        Making::Nothing => None,
-        Making::Asked(asking) => {
+        Generation::Done(made) => Some(made),
+        Generation::Nothing => None,
+        Generation::Asked(asking) => {
             let token = json!(Waiting { frame: frame.num, status, instead_of, asking });
             let next = Next { effect: Effect::Wait { ms: AGAIN }, token };
             return Ok(Reply::waiting(frame.label(), next));

@@ -4,12 +4,12 @@ use std::collections::HashSet;
 
 use callstack_core::limits::Limits;
 use callstack_core::transcript::{
-    Anchor, CallState, FoldOp, Message, Part, PartBody, Role, Standing,
+    Anchor, CallState, FoldOp, Message, MessageKind, Part, PartBody, Role,
 };
 use callstack_engine::effect::{Effect, EffectOutcome, Next};
 use callstack_engine::operation::{Answer, Caller};
 use callstack_engine::{
-    Engine, EngineError, FrameSessions, Kind, Settings, Shown, SyncAnswer, SystemRequest,
+    Engine, EngineError, FrameSessions, HostMessage, Kind, Settings, SyncAnswer, SystemRequest,
     operations,
 };
 use insta::assert_snapshot;
@@ -114,7 +114,7 @@ fn system(engine: &Engine, session: &str) -> String {
 }
 
 /// Returns a host's view of a session: the user's words, then calls of one step each.
-fn shown(calls: &[(&str, CallState)]) -> Vec<Shown> {
+fn shown(calls: &[(&str, CallState)]) -> Vec<HostMessage> {
     let words = PartBody::Text { synthetic: false, chars: 5, head: "words".to_owned() };
     let mut shown = vec![message("msg-user", Role::User, words)];
     for (call, state) in calls {
@@ -125,12 +125,12 @@ fn shown(calls: &[(&str, CallState)]) -> Vec<Shown> {
     shown
 }
 
-fn message(id: &str, role: Role, body: PartBody) -> Shown {
+fn message(id: &str, role: Role, body: PartBody) -> HostMessage {
     let parts = vec![Part { id: format!("prt-{id}"), body }];
-    Shown {
+    HostMessage {
         words: "words".to_owned(),
-        ..Shown::of(
-            Message { id: id.to_owned(), role, standing: Standing::Normal, parts },
+        ..HostMessage::of(
+            Message { id: id.to_owned(), role, standing: MessageKind::Normal, parts },
             "{}".to_owned(),
         )
     }
@@ -214,8 +214,8 @@ fn a_session_of_its_own_is_told_what_the_user_said_last() {
         }];
         let json = json!({"info": {"id": id, "role": "user"}, "parts": [
             {"type": "text", "text": words}, {"type": "text", "text": "added", "synthetic": true}]});
-        let (id, role, standing) = (id.to_owned(), Role::User, Standing::Normal);
-        Shown::of(Message { id, role, standing, parts }, json.to_string())
+        let (id, role, standing) = (id.to_owned(), Role::User, MessageKind::Normal);
+        HostMessage::of(Message { id, role, standing, parts }, json.to_string())
     };
     let words = "Use <tables> & \"states\".\nNo recursion.";
     let asked = vec![said("msg-u1", "Write the parser"), said("msg-u2", words)];
@@ -391,7 +391,7 @@ fn a_frame_that_nobody_waits_for_any_more_is_blocked_with_all_below_it() {
     let [note] = &told[..] else { panic!("{told:#?}") };
     assert!(note.contains("returned: blocked") && note.contains("Frames inside it"), "{note}");
     assert_eq!((project.status("f2"), project.status("f5")), ("blocked".into(), "blocked".into()));
-    // Taken up again, the session learns of its own errand.
+    // Taken up again, the session learns of its own delegation.
     let again = run(&engine, &caller("ses_a", "again"), ACTIVATE, json!({"frame": "f2"})).unwrap();
     assert_eq!(prompt(&next(again)).0, "ses_c");
     let told = notes(&engine, "ses_c", &[("inner", CallState::Open)]);

@@ -3,13 +3,13 @@
 
 use std::time::Instant;
 
-use crate::git::{Failure, Git};
+use crate::git::{Git, GitError};
 use crate::shadow::Shadow;
 use crate::tree;
 
 impl Shadow {
     /// Makes sure that a state needs no lent objects but those of the project's current commit.
-    pub(crate) fn keep_lent(&self, state: &str, until: Instant) -> Result<(), Failure> {
+    pub(crate) fn keep_borrowed(&self, state: &str, until: Instant) -> Result<(), GitError> {
         if !self.is_lent_to() {
             return Ok(());
         }
@@ -17,7 +17,7 @@ impl Shadow {
         let committed = match Git::at(&self.project, until).args(commit).run(&[]) {
             Ok(tree) => String::from_utf8_lossy(&tree).trim().to_owned(),
             // There is no commit yet, or this folder is not in it.
-            Err(Failure::Refused(_)) => self.empty(until)?,
+            Err(GitError::Refused(_)) => self.empty(until)?,
             Err(failure) => return Err(failure),
         };
         if committed == state || self.is_safe(&committed, state) {
@@ -50,7 +50,7 @@ impl Shadow {
     }
 
     /// The state without any file.
-    fn empty(&self, until: Instant) -> Result<String, Failure> {
+    fn empty(&self, until: Instant) -> Result<String, GitError> {
         let made = self.own_git(until).args(["mktree"]).run(&[])?;
         Ok(String::from_utf8_lossy(&made).trim().to_owned())
     }

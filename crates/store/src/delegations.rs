@@ -1,6 +1,6 @@
 //! Frames that sessions of their own work on, and whether the result was delivered to the caller.
 
-use callstack_core::event::Errand;
+use callstack_core::event::Delegation;
 use callstack_core::transcript::{Anchor, SpanNum};
 use rusqlite::{OptionalExtension as _, Row, params};
 
@@ -9,29 +9,29 @@ use crate::frames::frame_num;
 use crate::project::{signed, sql};
 use crate::store::View;
 
-const ERRAND: &str =
+const DELEGATION: &str =
     "SELECT span, frame, session, caller, call_message, call, delivered FROM errands";
 
-/// An errand, and whether its result was delivered.
+/// A delegation, and whether its result was delivered.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct StoredErrand {
-    /// The errand.
-    pub errand: Errand,
+pub struct StoredDelegation {
+    /// The delegation.
+    pub delegation: Delegation,
     /// Whether the result was delivered to its caller.
     pub delivered: bool,
 }
 
-pub(crate) fn begin(view: &View<'_>, errand: &Errand) -> Result<(), StoreError> {
+pub(crate) fn begin(view: &View<'_>, delegation: &Delegation) -> Result<(), StoreError> {
     view.run(
         "INSERT INTO errands (span, frame, session, caller, call_message, call, delivered)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, 0)",
         params![
-            signed(errand.span.0),
-            sql(errand.frame),
-            errand.session,
-            errand.caller,
-            errand.call.message,
-            errand.call.call
+            signed(delegation.span.0),
+            sql(delegation.frame),
+            delegation.session,
+            delegation.caller,
+            delegation.call.message,
+            delegation.call.call
         ],
     )
 }
@@ -41,32 +41,34 @@ pub(crate) fn deliver(view: &View<'_>, span: SpanNum) -> Result<(), StoreError> 
 }
 
 impl View<'_> {
-    /// The errands that a session has given others, by the numbers of their spans.
-    pub fn errands_of(&self, caller: &str) -> Result<Vec<StoredErrand>, StoreError> {
+    /// The delegations that a session has given others, by the numbers of their spans.
+    pub fn delegations_of(&self, caller: &str) -> Result<Vec<StoredDelegation>, StoreError> {
         self.connection
-            .prepare_cached(&format!("{ERRAND} WHERE caller = ?1 ORDER BY span"))
-            .and_then(|mut statement| statement.query_map([caller], errand_of)?.collect())
+            .prepare_cached(&format!("{DELEGATION} WHERE caller = ?1 ORDER BY span"))
+            .and_then(|mut statement| statement.query_map([caller], delegation_of)?.collect())
             .map_err(|source| self.failed(source))
     }
 
-    /// The newest errand that a session works on, or worked on.
-    pub fn errand_in(&self, session: &str) -> Result<Option<StoredErrand>, StoreError> {
+    /// The newest delegation that a session works on, or worked on.
+    pub fn delegation_in(&self, session: &str) -> Result<Option<StoredDelegation>, StoreError> {
         self.connection
-            .prepare_cached(&format!("{ERRAND} WHERE session = ?1 ORDER BY span DESC LIMIT 1"))
-            .and_then(|mut statement| statement.query_row([session], errand_of).optional())
+            .prepare_cached(&format!("{DELEGATION} WHERE session = ?1 ORDER BY span DESC LIMIT 1"))
+            .and_then(|mut statement| statement.query_row([session], delegation_of).optional())
             .map_err(|source| self.failed(source))
     }
 
-    /// The errand that is worked on in a span, if it is one.
-    pub fn errand(&self, span: SpanNum) -> Result<Option<StoredErrand>, StoreError> {
+    /// The delegation that is worked on in a span, if it is one.
+    pub fn delegation(&self, span: SpanNum) -> Result<Option<StoredDelegation>, StoreError> {
         self.connection
-            .prepare_cached(&format!("{ERRAND} WHERE span = ?1"))
-            .and_then(|mut statement| statement.query_row([signed(span.0)], errand_of).optional())
+            .prepare_cached(&format!("{DELEGATION} WHERE span = ?1"))
+            .and_then(|mut statement| {
+                statement.query_row([signed(span.0)], delegation_of).optional()
+            })
             .map_err(|source| self.failed(source))
     }
 
-    /// How many errands are being worked on: those of frames in progress whose callers wait.
-    pub(crate) fn live_errands(&self) -> Result<u64, StoreError> {
+    /// How many delegations are being worked on: those of frames in progress whose callers wait.
+    pub(crate) fn live_delegations(&self) -> Result<u64, StoreError> {
         self.connection
             .prepare_cached(
                 "SELECT count(DISTINCT errands.session) FROM errands
@@ -80,9 +82,9 @@ impl View<'_> {
     }
 }
 
-fn errand_of(row: &Row<'_>) -> rusqlite::Result<StoredErrand> {
-    Ok(StoredErrand {
-        errand: Errand {
+fn delegation_of(row: &Row<'_>) -> rusqlite::Result<StoredDelegation> {
+    Ok(StoredDelegation {
+        delegation: Delegation {
             span: SpanNum(row.get::<_, i64>(0)?.unsigned_abs()),
             frame: frame_num(row.get(1)?),
             session: row.get(2)?,
