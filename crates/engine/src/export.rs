@@ -1,10 +1,12 @@
 //! The tree as a file that people read or another store takes over.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt::Write as _;
 
 use callstack_core::control::{escape_line, escape_text};
 use callstack_core::frame::{FrameNum, Status};
+use callstack_core::secrets::mask;
 
 use crate::error::EngineError;
 use crate::queries::Queries;
@@ -78,13 +80,22 @@ impl StackState {
     /// The tree as Markdown: a heading a frame, below it its criteria, results, decisions, pins and
     /// artifacts.
     pub fn to_markdown(&self) -> String {
+        self.markdown(|words| Cow::Borrowed(words))
+    }
+
+    /// The same with secrets masked: in the Markdown itself, marks stand between a name and a value in the next line.
+    pub(crate) fn to_masked_markdown(&self) -> String {
+        self.markdown(mask)
+    }
+
+    fn markdown(&self, shown: fn(&str) -> Cow<'_, str>) -> String {
         let children = self.children();
         let mut text = String::new();
         let roots = self.root_frame_ids.iter().rev();
         let mut stack: Vec<(&FrameMetadata, usize)> =
             roots.filter_map(|id| self.frames.get(id)).map(|frame| (frame, 1)).collect();
         while let Some((frame, depth)) = stack.pop() {
-            section(&mut text, frame, depth);
+            section(&mut text, frame, depth, shown);
             let below = children.get(frame.session_id.as_str()).into_iter().flatten();
             stack.extend(below.rev().map(|child| (*child, depth + 1)));
         }
@@ -112,7 +123,12 @@ fn handle(frame: &FrameMetadata) -> Option<FrameNum> {
     frame.handle.parse().ok()
 }
 
-fn section(text: &mut String, frame: &FrameMetadata, depth: usize) {
+fn section(
+    text: &mut String,
+    frame: &FrameMetadata,
+    depth: usize,
+    shown: fn(&str) -> Cow<'_, str>,
+) {
     if !text.is_empty() {
         text.push('\n');
     }
@@ -122,12 +138,12 @@ fn section(text: &mut String, frame: &FrameMetadata, depth: usize) {
         "{} {} {}\n\n*{}*",
         "#".repeat(depth.min(6)),
         frame.handle,
-        escape_line(&frame.title.replace('\n', " ")),
+        escape_line(&shown(&frame.title).replace('\n', " ")),
         frame.status
     );
     let mut part = |name: &str, words: Option<&str>| {
         if let Some(words) = words.map(str::trim).filter(|words| !words.is_empty()) {
-            let _ = writeln!(text, "\n**{name}**\n\n{}", quoted(words));
+            let _ = writeln!(text, "\n**{name}**\n\n{}", quoted(&shown(words)));
         }
     };
     part("Success criteria", Some(&frame.success_criteria));
@@ -150,7 +166,7 @@ fn section(text: &mut String, frame: &FrameMetadata, depth: usize) {
         }
         let _ = writeln!(text, "\n**{name}**\n");
         for entry in entries {
-            let _ = writeln!(text, "- {}", escape_text(entry.trim()).replace('\n', "\n  "));
+            let _ = writeln!(text, "- {}", escape_text(&shown(entry.trim())).replace('\n', "\n  "));
         }
     }
 }

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io::{self, Write};
 
+use callstack_core::control::escape_json;
 use callstack_core::secrets::mask;
 use serde::Serialize;
 
@@ -60,7 +61,7 @@ pub fn dump(replay: &Replay, reveal: bool, to: &mut impl Write) -> io::Result<()
                 items: pieces.collect(),
                 output: text(call.output),
             };
-            serde_json::to_writer(&mut *to, &line)?;
+            to.write_all(escape_json(&serde_json::to_string(&line)?).as_bytes())?;
             to.write_all(b"\n")?;
         }
     }

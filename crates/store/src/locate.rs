@@ -98,13 +98,25 @@ pub fn prepare(project: &Path) -> Result<PathBuf, StoreError> {
     let ignore = folder.join(".gitignore");
     if fs::symlink_metadata(&ignore).is_err() {
         // A read-only store stays usable without it.
-        drop(ignored(&ignore));
+        drop(ignored(&ignore, OpenOptions::new().create_new(true)));
+    } else if !folder.join(DATABASE).exists() && !ignores_all(&ignore) {
+        // It came with the project, and would have git take the new store.
+        drop(ignored(&ignore, OpenOptions::new().truncate(true)));
     }
     Ok(folder)
 }
 
-fn ignored(path: &Path) -> io::Result<()> {
-    open_plain(OpenOptions::new().write(true).create_new(true), path)?.write_all(b"*\n")
+fn ignored(path: &Path, how: &mut OpenOptions) -> io::Result<()> {
+    open_plain(how.write(true), path)?.write_all(b"*\n")
+}
+
+/// Whether a file has git ignore all that is beside it.
+fn ignores_all(path: &Path) -> bool {
+    let text = open_plain(OpenOptions::new().read(true), path).and_then(io::read_to_string);
+    text.is_ok_and(|text| {
+        text.lines().any(|line| line.trim() == "*")
+            && !text.lines().any(|line| line.starts_with('!'))
+    })
 }
 
 fn private(folder: &Path) -> io::Result<()> {

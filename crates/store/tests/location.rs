@@ -108,6 +108,7 @@ fn git_never_sees_a_store() {
     fs::remove_file(&ignore).unwrap();
     prepare(&place.project).unwrap();
     assert_eq!(fs::read_to_string(&ignore).unwrap(), "*\n", "it comes back");
+    drop(Store::open_unchecked(&folder).unwrap());
     fs::write(&ignore, "# mine\n").unwrap();
     prepare(&place.project).unwrap();
     assert_eq!(fs::read_to_string(&ignore).unwrap(), "# mine\n", "a changed one stays");
@@ -151,4 +152,23 @@ fn a_folder_that_was_there_before_the_store_is_for_its_owner_only() {
         prepare(&place.project).unwrap();
         assert_eq!(fs::metadata(&folder).unwrap().permissions().mode() & 0o777, 0o700, "{open:o}");
     }
+}
+
+#[test]
+fn a_file_that_would_have_git_take_a_new_store_is_replaced() {
+    for came in ["", "!*\n", "*\n!callstack.db\n"] {
+        let place = place();
+        with_store(&place.project);
+        let ignore = place.project.join(FOLDER).join(".gitignore");
+        fs::write(&ignore, came).unwrap();
+        prepare(&place.project).unwrap();
+        assert_eq!(fs::read_to_string(&ignore).unwrap(), "*\n", "{came:?}");
+    }
+    // One that ignores all that is there stays as its owner wrote it.
+    let place = place();
+    with_store(&place.project);
+    let ignore = place.project.join(FOLDER).join(".gitignore");
+    fs::write(&ignore, "# ours\n*\n").unwrap();
+    prepare(&place.project).unwrap();
+    assert_eq!(fs::read_to_string(&ignore).unwrap(), "# ours\n*\n");
 }

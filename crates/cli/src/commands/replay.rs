@@ -2,6 +2,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use callstack_core::control::escape_json;
 use callstack_core::trace::SessionTrace;
 use callstack_engine::{EngineError, Kind, SystemWorld, World as _};
 use callstack_exports::{Counts, Export};
@@ -145,7 +146,7 @@ pub(crate) fn run(
     if let Some(file) = &args.html {
         let file = start.join(file);
         let document = document(&report, &pages, SystemWorld.now(), BY);
-        let page = callstack_page::offline(&document.to_string());
+        let page = callstack_page::offline(&escape_json(&document.to_string()));
         for_its_owner(&file)
             .and_then(|mut to| to.write_all(page.as_bytes()))
             .map_err(|error| CommandError::of_file("write", &file, &error))?;

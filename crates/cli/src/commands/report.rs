@@ -2,6 +2,7 @@ use std::fs::File;
 use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
+use callstack_core::control::escape_json;
 use callstack_engine::{EngineError, Kind, ReportRequest, path_text, plain, report, unfinished};
 use serde_json::{Value, json};
 
@@ -48,7 +49,7 @@ pub(crate) fn run(
         reveal: args.reveal,
     };
     let document = report(&engine, &request)?;
-    let page = callstack_page::offline(&document.to_string());
+    let page = callstack_page::offline(&escape_json(&document.to_string()));
     write(&file, &page).map_err(|error| CommandError::of_file("write", &file, &error))?;
     let frames = document["frames"]["frames"].as_array().map_or(0, Vec::len);
     let left_out = document["leftOut"].as_array().map(Vec::as_slice).unwrap_or_default();

@@ -59,7 +59,14 @@ fn text_that_steers_a_terminal_is_shown() {
     }
     desk.ok(&["export", "-o", "tree.json"]);
     desk.ok(&["export", "--format", "markdown", "-o", "tree.md"]);
-    let files = [".callstack/callstack.log", ".callstack/logs/f1.md", "tree.json", "tree.md"];
+    desk.ok(&["report", "-o", "report.html"]);
+    let files = [
+        ".callstack/callstack.log",
+        ".callstack/logs/f1.md",
+        "tree.json",
+        "tree.md",
+        "report.html",
+    ];
     let state = ".opencode/stack/state.json";
     for file in files.into_iter().chain(desk.project().join(state).exists().then_some(state)) {
         let text = std::fs::read_to_string(desk.project().join(file)).unwrap();
@@ -71,6 +78,16 @@ fn text_that_steers_a_terminal_is_shown() {
     assert_eq!(kept["successCriteria"], evil, "what is kept is what was given");
     assert_eq!(kept["results"], evil);
     desk.is_whole(&["f1"]);
+}
+
+#[test]
+fn a_secret_in_the_line_after_its_name_is_masked_in_markdown() {
+    let desk = TestEnv::new();
+    let secret = ["Ml2a8Bq7", "Zx4Kp9Wd"].concat();
+    desk.ok(&["push", "Deploy", "-c", &format!("password:\n  {secret}")]);
+    let markdown = desk.ok(&["export", "--format", "markdown"]);
+    assert!(markdown.contains("password") && !markdown.contains(&secret), "{markdown}");
+    assert!(desk.ok(&["export", "--format", "markdown", "--reveal"]).contains(&secret));
 }
 
 #[test]

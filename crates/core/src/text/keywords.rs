@@ -113,7 +113,7 @@ static CLASSES: [Class; 256] = {
 
 fn words_of(word: &str, seen: &mut impl FnMut(&str)) {
     let word = word.trim_matches(is_joint);
-    let mut parts = Parts { rest: word };
+    let mut parts = Parts::of(word);
     let Some(first) = parts.next() else { return };
     if first.len() < word.len() && !word.starts_with(is_unspaced) {
         seen(word);
@@ -124,7 +124,7 @@ fn words_of(word: &str, seen: &mut impl FnMut(&str)) {
 
 /// The parts of an identifier or a path.
 pub(crate) fn parts(word: &str) -> impl Iterator<Item = &str> {
-    Parts { rest: word }
+    Parts::of(word)
 }
 
 /// A word's identity for comparing: case makes no difference, and a plural is the same word.
@@ -158,6 +158,14 @@ pub(crate) fn is_unspaced(char: char) -> bool {
 /// The parts of `src/getUserName.rs`: `src`, `get`, `User`, `Name`, `rs`; of unspaced writing, pairs.
 struct Parts<'a> {
     rest: &'a str,
+    /// Whether all of it is: to look at the rest again for each part takes quadratic time.
+    is_ascii: bool,
+}
+
+impl<'a> Parts<'a> {
+    fn of(word: &'a str) -> Self {
+        Self { rest: word, is_ascii: word.is_ascii() }
+    }
 }
 
 impl<'a> Iterator for Parts<'a> {
@@ -190,7 +198,7 @@ impl Parts<'_> {
     /// Returns where the first part ends: at a joint, before a capital after a small letter, or before the last of
     /// several capitals that small letters follow.
     fn humps(&self) -> (usize, usize) {
-        let end = if self.rest.is_ascii() {
+        let end = if self.is_ascii {
             let class = |byte: u8| CLASSES.get(usize::from(byte)).copied();
             hump_end(self.rest.bytes().map(|byte| class(byte).unwrap_or(Class::Wide)).enumerate())
         } else {

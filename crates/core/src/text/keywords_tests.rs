@@ -74,3 +74,10 @@ proptest::proptest! {
         proptest::prop_assert_eq!(words.len(), count);
     }
 }
+
+#[test]
+fn a_word_of_megabytes_has_its_parts_too() {
+    // With a look at the whole rest for each part this would take minutes.
+    let humps = "aB".repeat(2_000_000);
+    assert_eq!(parts(&humps).count(), 2_000_001);
+}

@@ -34,7 +34,7 @@ impl Operate for Export {
 
     fn run(
         engine: &Engine,
-        _: &Caller,
+        caller: &Caller,
         params: ExportParams,
     ) -> Result<Reply<Self::Output>, EngineError> {
         let state = match (&params.frame, &params.session) {
@@ -42,6 +42,7 @@ impl Operate for Export {
             (Some(frame), _) => engine.export(Some(engine.resolve(frame)?.num))?,
             (None, None) => engine.export(None)?,
         };
-        Ok(Reply::new("export", state.to_markdown(), state))
+        let text = if caller.reveal { state.to_markdown() } else { state.to_masked_markdown() };
+        Ok(Reply::new("export", text, state))
     }
 }
