@@ -139,7 +139,7 @@ pub struct Evidence {
     /// Files that were written of which nobody knows how.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub written_besides: Vec<String>,
-    /// Commands that may have changed files in ways that no call shows: scripts, formatters; the last ones.
+    /// The last commands that may have changed files in ways that no call shows: scripts, edits in place, patches.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub changing: Vec<String>,
     /// How many such commands were run before those.

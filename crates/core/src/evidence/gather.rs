@@ -153,7 +153,7 @@ impl<'a> Work<'a> {
         }
         self.all.checked(found);
         if !call.has_failed() {
-            let ran = self.all.written.iter().filter(|path| command.contains(path.as_str()));
+            let ran = self.all.written.iter().filter(|path| shell::runs(command, path));
             self.all.tried.extend(ran.cloned());
         }
         if shell::changes_files(command) && !call.has_failed() && !is_our_command(command) {
@@ -197,7 +197,9 @@ impl<'a> Work<'a> {
             }
             self.files.push(file);
         }
-        self.explain(why);
+        let mut paths = call.edits.iter().map(|edit| &edit.path);
+        let first = paths.next();
+        self.explain(why.filter(|_| paths.all(|path| Some(path) == first)));
     }
 
     /// Gives the last changed file its reason. Words before changes of several files are about no single one of them.

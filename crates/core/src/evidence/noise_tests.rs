@@ -26,6 +26,8 @@ fn a_script_that_was_run_needs_no_other_check() {
     assert!(!told(&[script.clone(), run], "", 400).contains(unchecked));
     let failing = ran("python scratch/try.py", "boom", 1);
     assert!(told(&[script.clone(), failing], "", 400).contains(unchecked));
+    let kept = ran("git add scratch/try.py && git commit -qm Try", "", 0);
+    assert!(told(&[script.clone(), kept], "", 400).contains(unchecked));
     let other = edited("/home/me/app/a.py", "a = 1", "a = 2");
     let run = ran("python scratch/try.py", "1", 0);
     assert!(told(&[script, other, run], "", 400).contains(unchecked));

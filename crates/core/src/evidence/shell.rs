@@ -96,6 +96,33 @@ pub(super) fn may_change_files(line: &str) -> bool {
         || words.any(|word| WORDS.contains(&word))
 }
 
+/// Whether a line runs a file as a program, by itself or by an interpreter. One that only shows it, or hands it to git,
+/// doesn't.
+pub(super) fn runs(line: &str, file: &str) -> bool {
+    const INTERPRETERS: [&str; 14] = [
+        "python", "python3", "pypy3", "node", "deno", "bun", "tsx", "ts-node", "ruby", "perl",
+        "php", "bash", "sh", "zsh",
+    ];
+    let is_it = |word: &str| {
+        word.strip_suffix(file).is_some_and(|folder| folder.is_empty() || folder.ends_with('/'))
+    };
+    tokens(line).split(|token| !matches!(token, Token::Word(_))).any(|command| {
+        let words = command.iter().filter_map(|token| match token {
+            Token::Word(word) => Some(word.as_str()),
+            _ => None,
+        });
+        let is_before = |word: &&str| {
+            let is_set = word.contains('=') && !word.starts_with('-');
+            is_set || matches!(*word, "time" | "nice" | "env" | "uv" | "poetry" | "npx" | "run")
+        };
+        let mut words = words.skip_while(is_before);
+        let Some(program) = words.next() else { return false };
+        let name = program.rsplit('/').next().unwrap_or_default();
+        let mut rest = words.filter(|word| !word.starts_with('-') && *word != "run");
+        is_it(program) || (INTERPRETERS.contains(&name) && rest.next().is_some_and(is_it))
+    })
+}
+
 /// Whether a line plainly changes what is in files that it doesn't show: it edits in place, applies a patch, takes
 /// another state of files, or is a script that writes. Formatters change how files look, and don't count.
 pub(super) fn changes_files(line: &str) -> bool {
@@ -312,6 +339,27 @@ mod tests {
         for shown in ["make 2>&1", "make >/dev/null", "echo '2>/dev/null is a text'", "make 2>log"]
         {
             assert!(!hides_errors(shown), "{shown}");
+        }
+    }
+
+    #[test]
+    fn what_is_run_is_told_from_what_is_shown() {
+        for line in [
+            "python scratch/try.py",
+            "PYTHONPATH=. /opt/venv/bin/python -B ./scratch/try.py --all",
+            "cd src && ./scratch/try.py",
+            "uv run python scratch/try.py | tail -3",
+        ] {
+            assert!(runs(line, "scratch/try.py"), "{line}");
+        }
+        for line in [
+            "git add scratch/try.py",
+            "cat scratch/try.py",
+            "python other.py scratch/try.py",
+            "python old-scratch/try.py",
+            "python -m pytest",
+        ] {
+            assert!(!runs(line, "scratch/try.py"), "{line}");
         }
     }
 
