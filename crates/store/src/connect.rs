@@ -17,6 +17,7 @@ use crate::handle::{FileId, Handle, LogFiles};
 use crate::logs::LOGS;
 use crate::presence::{Absence, Presence, beside, id, logs_at};
 use crate::schema;
+use crate::trust::{self, DatabaseKey, Trusted};
 
 /// How long a process waits for another one that writes.
 pub(crate) const BUSY: Duration = Duration::from_secs(5);
@@ -94,10 +95,12 @@ impl DerefMut for Open {
     }
 }
 
-/// Opens the database at `path`, which can be written.
-pub(crate) fn connect(folder: &Path, path: &Path) -> Result<Open, StoreError> {
+/// Opens the database at `path`, which can be written. One that is not the database on record is refused before
+/// anything but its key is read.
+pub(crate) fn connect(path: &Path, trusted: Option<&Trusted>) -> Result<Open, StoreError> {
     let failed = |source| at(path, source);
-    let Some(handle) = writable(folder, path)? else {
+    let expected = expected_key(trusted)?;
+    let Some(handle) = writable(path)? else {
         return Err(StoreError::ReadOnly { path: path.to_path_buf() });
     };
     check_beginning(&handle, path)?;
@@ -115,8 +118,14 @@ pub(crate) fn connect(folder: &Path, path: &Path) -> Result<Open, StoreError> {
     connection.busy_timeout(BUSY).map_err(failed)?;
     // Before anything is set in it: it may be another program's.
     schema::check_ours(&connection, path)?;
+    trust::check_key(&connection, path, expected.as_ref())?;
     configure(&connection).map_err(failed)?;
-    schema::migrate(&mut connection, path)?;
+    schema::migrate(&mut connection, path, expected.as_ref())?;
+    if let (Some(trusted), None) = (trusted, &expected)
+        && let Some(key) = DatabaseKey::of(&connection).map_err(failed)?
+    {
+        trusted.record_key(&key)?;
+    }
     let presence = match handle.id() {
         Some(id) if uses_log(&connection) => {
             let logs = logs_opened(&handle, path, before)?;
@@ -128,8 +137,16 @@ pub(crate) fn connect(folder: &Path, path: &Path) -> Result<Open, StoreError> {
     Ok(Open { connection, presence, logged, closing: None, handle: Some(handle), path })
 }
 
+/// Returns the key that a database must have.
+pub(crate) fn expected_key(trusted: Option<&Trusted>) -> Result<Option<DatabaseKey>, StoreError> {
+    Ok(trusted.map(Trusted::database_key).transpose()?.flatten())
+}
+
 /// Opens the database at `path`, which can't be written.
-pub(crate) fn connect_read_only(path: &Path) -> Result<Connection, StoreError> {
+pub(crate) fn connect_read_only(
+    path: &Path,
+    trusted: Option<&Trusted>,
+) -> Result<Connection, StoreError> {
     let failed = |source| at(path, source);
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
         | OpenFlags::SQLITE_OPEN_URI
@@ -148,6 +165,7 @@ pub(crate) fn connect_read_only(path: &Path) -> Result<Connection, StoreError> {
     };
     connection.busy_timeout(BUSY).map_err(failed)?;
     schema::check_readable(&connection, path)?;
+    trust::check_key(&connection, path, expected_key(trusted)?.as_ref())?;
     Ok(connection)
 }
 
@@ -232,9 +250,9 @@ fn use_write_ahead_log(connection: &Connection) -> rusqlite::Result<()> {
 }
 
 /// The database, made for its owner only if it is not there yet; none if it can't be written.
-pub(crate) fn writable(folder: &Path, path: &Path) -> Result<Option<Arc<Handle>>, StoreError> {
+pub(crate) fn writable(path: &Path) -> Result<Option<Arc<Handle>>, StoreError> {
     match Handle::open(path) {
-        Ok(handle) => Ok(folder_writable(folder).then_some(handle)),
+        Ok(handle) => Ok(path.parent().is_some_and(folder_writable).then_some(handle)),
         Err(error) if path.exists() && is_refusal(&error) => Ok(None),
         Err(source) => Err(StoreError::Io { path: path.to_path_buf(), source }),
     }

@@ -4,7 +4,7 @@
 //! Reads and writes share the first one, since a connection loses what it has cached whenever another one writes.
 
 use std::ops::{Deref, DerefMut};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant};
 
@@ -12,6 +12,7 @@ use crate::connect::{Open, connect, connect_read_only, refuse_emptied};
 use crate::error::StoreError;
 use crate::handle::Handle;
 use crate::restore::open_overwritten;
+use crate::trust::Trusted;
 use crate::write_turns::Turns;
 
 /// Further connections that are kept while nobody uses them.
@@ -30,6 +31,8 @@ pub(crate) enum Access {
 pub(crate) struct Connections {
     path: PathBuf,
     access: Access,
+    /// None for a store that nothing is asked about.
+    trusted: Option<Trusted>,
     first: Arc<Mutex<Open>>,
     /// Further ones that are not in use.
     idle: Mutex<Vec<Open>>,
@@ -62,8 +65,18 @@ impl DerefMut for Taken<'_> {
 }
 
 impl Connections {
-    pub(crate) fn new(path: PathBuf, first: Open, access: Access) -> Self {
-        Self { path, access, first: Arc::new(Mutex::new(first)), idle: Mutex::default() }
+    pub(crate) fn new(
+        path: PathBuf,
+        first: Open,
+        access: Access,
+        trusted: Option<Trusted>,
+    ) -> Self {
+        Self { path, access, trusted, first: Arc::new(Mutex::new(first)), idle: Mutex::default() }
+    }
+
+    /// The proof with which the store was opened.
+    pub(crate) fn trusted(&self) -> Option<&Trusted> {
+        self.trusted.as_ref()
     }
 
     /// The connection that is there from the beginning.
@@ -112,14 +125,14 @@ impl Connections {
     fn open_further(&self, turns: &Turns) -> Result<Open, StoreError> {
         let path = &self.path;
         if self.access == Access::ReadOnly {
-            return Ok(connect_read_only(path)?.into());
+            return Ok(connect_read_only(path, self.trusted())?.into());
         }
         if !Handle::is_open_at(path) {
             return Err(StoreError::Disturbed { path: path.clone() });
         }
         refuse_emptied(path)?;
         open_overwritten(path, turns)?;
-        connect(path.parent().unwrap_or(Path::new("")), path)
+        connect(path, self.trusted())
     }
 }
 

@@ -63,7 +63,7 @@ pub(crate) fn restore(
     let absence = newer.absence(path);
     let restored = match absence {
         // Another connection of this process has made it again.
-        None => connect(path.parent().unwrap_or(path), path).map(Restored::Whole),
+        None => connect(path, trusted).map(Restored::Whole),
         Some(absence) => restore_from(path, trusted, &mut newer, absence, turns),
     };
     if restored.is_err() || absence.is_none() {
@@ -112,9 +112,9 @@ fn restore_from(
         (_, Some(presence)) => presence.absence(path, BUSY),
         (_, None) => Some(absence),
     };
-    let Some(absence) = absence else { return connect(folder, path).map(Restored::Whole) };
+    let Some(absence) = absence else { return connect(path, trusted).map(Restored::Whole) };
     if absence == Absence::Overwritten {
-        return overwritten::restore(path, open, turns, false);
+        return overwritten::restore(path, trusted, open, turns, false);
     }
     let ours = log_of(open).map_err(|source| at(path, source));
     let size = |path: &Path| fs::metadata(path).map_or(0, |metadata| metadata.len());
@@ -122,7 +122,7 @@ fn restore_from(
         // Somebody else may have made it again, or made another one.
         let is_ours = absence == Absence::WithoutLog;
         if is_ours && open.presence.as_ref().is_some_and(|it| it.has_other_log(path)) {
-            return overwritten::restore(path, open, turns, true);
+            return overwritten::restore(path, trusted, open, turns, true);
         }
         if !is_ours {
             let mut found = open_database(path)?;
@@ -140,10 +140,13 @@ fn restore_from(
             if holds_ours || newest > 0 {
                 drop(theirs);
                 drop(found);
-                let new = connect(folder, path)?;
+                let new = connect(path, trusted).map_err(|error| match error {
+                    StoreError::Distrusted(distrust) => gone(distrust.to_string()),
+                    error => error,
+                })?;
                 drop(alone);
                 if holds_ours {
-                    turns.found(connect(folder, path)?);
+                    turns.found(connect(path, trusted)?);
                     return Ok(Restored::Whole(new));
                 }
                 let history = History::of(&new).map_err(|source| at(path, source))?;
@@ -156,20 +159,20 @@ fn restore_from(
                 .map_err(|error| gone(error.to_string()))?;
             // Whoever waited for it finds that it is another file.
             drop(theirs);
-            return finished(folder, path, turns);
+            return finished(path, trusted, turns);
         }
     }
     ours.map_err(|error| unreadable(path, absence, &error))?;
     let put = put(path, open);
     if absence == Absence::WithoutLog && matches!(put, Err(StoreError::Corrupt { .. })) {
         // It was overwritten before its log was taken away.
-        return overwritten::restore(path, open, turns, false);
+        return overwritten::restore(path, trusted, open, turns, false);
     }
     put.map_err(|error| match absence {
         Absence::Emptied => unreadable(path, absence, &error),
         _ => gone(error.to_string()),
     })?;
-    finished(folder, path, turns)
+    finished(path, trusted, turns)
 }
 
 /// Waits until files are no longer deleted in a folder: whoever deletes would go on to the new ones. The wait is
@@ -193,9 +196,9 @@ fn wait_until_still(folder: &Path) {
     }
 }
 
-fn finished(folder: &Path, path: &Path, turns: &Turns) -> Result<Restored, StoreError> {
-    let new = connect(folder, path)?;
-    turns.restored(connect(folder, path)?);
+fn finished(path: &Path, trusted: Option<&Trusted>, turns: &Turns) -> Result<Restored, StoreError> {
+    let new = connect(path, trusted)?;
+    turns.restored(connect(path, trusted)?);
     Ok(Restored::Whole(new))
 }
 

@@ -5,6 +5,7 @@ use std::path::Path;
 use rusqlite::{Connection, TransactionBehavior};
 
 use crate::error::{StoreError, at};
+use crate::trust::DatabaseKey;
 
 /// Migration `n` brings a store of version `n` to `n + 1`. Entries are only ever added.
 const MIGRATIONS: &[&str] = &[
@@ -15,6 +16,7 @@ const MIGRATIONS: &[&str] = &[
     include_str!("schema/0005.sql"),
     include_str!("schema/0006.sql"),
     include_str!("schema/0007.sql"),
+    include_str!("schema/0008.sql"),
 ];
 
 /// The schema that this program writes.
@@ -24,8 +26,13 @@ pub const VERSION: i64 = MIGRATIONS.len() as i64;
 /// Marks the file as ours ("clst"), so that another program's database is never taken for a store.
 const APPLICATION_ID: i64 = 0x636c_7374;
 
-/// Brings a store to the newest schema, or refuses one that a newer callstack wrote.
-pub(crate) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), StoreError> {
+/// Brings a store to the newest schema, or refuses one that a newer callstack wrote. One that has no key gets `key`,
+/// or a random one.
+pub(crate) fn migrate(
+    connection: &mut Connection,
+    path: &Path,
+    key: Option<&DatabaseKey>,
+) -> Result<(), StoreError> {
     let failed = |source| at(path, source);
     if found(connection).map_err(failed)? == (VERSION, APPLICATION_ID) {
         return Ok(());
@@ -37,6 +44,10 @@ pub(crate) fn migrate(connection: &mut Connection, path: &Path) -> Result<(), St
     check(path, version, application, &transaction)?;
     for step in MIGRATIONS.iter().skip(usize::try_from(version).unwrap_or(0)) {
         transaction.execute_batch(step).map_err(failed)?;
+    }
+    if DatabaseKey::of(&transaction).map_err(failed)?.is_none() {
+        let key = key.cloned().unwrap_or_else(DatabaseKey::random);
+        key.put(&transaction).map_err(failed)?;
     }
     transaction.pragma_update(None, "user_version", VERSION).map_err(failed)?;
     transaction.pragma_update(None, "application_id", APPLICATION_ID).map_err(failed)?;

@@ -33,8 +33,6 @@ pub struct Store {
     observers: Observers,
     /// Raised after each change through this object, and when the files of the store change.
     pub(crate) signal: Arc<Signal>,
-    /// None for a store that nothing is asked about.
-    trusted: Option<Trusted>,
 }
 
 type Observe = dyn Fn(&[(i64, Event)]) + Send + Sync;
@@ -80,28 +78,34 @@ impl Store {
     fn open_in(folder: &Path, trusted: Option<&Trusted>) -> Result<Self, StoreError> {
         let path = folder.join(DATABASE);
         let turns = Turns::at(&path);
-        let store = until_undisturbed(|| {
+        until_undisturbed(|| {
             turns.with_another(|open, turns| come_back(&path, trusted, open, turns))?;
             refuse_emptied(&path)?;
-            if writable(folder, &path)?.is_none() {
-                let open = connect_read_only(&path)?.into();
-                return Ok(Self::of(path.clone(), open, Turns::default(), Access::ReadOnly));
+            if writable(&path)?.is_none() {
+                let open = connect_read_only(&path, trusted)?.into();
+                let (turns, access) = (Turns::default(), Access::ReadOnly);
+                return Ok(Self::of(path.clone(), open, turns, access, trusted));
             }
             open_overwritten(&path, &turns)?;
-            let open = connect(folder, &path)?;
+            let open = connect(&path, trusted)?;
             turns.learn(History::of(&open).map_err(|source| at(&path, source))?);
-            Ok(Self::of(path.clone(), open, turns.clone(), Access::ReadWrite))
-        })?;
-        Ok(Self { trusted: trusted.cloned(), ..store })
+            Ok(Self::of(path.clone(), open, turns.clone(), Access::ReadWrite, trusted))
+        })
     }
 
     /// Opens a store in a file that nobody else knows of.
     pub(crate) fn over(path: PathBuf, connection: Connection) -> Self {
-        Self::of(path, connection.into(), Turns::default(), Access::Single)
+        Self::of(path, connection.into(), Turns::default(), Access::Single, None)
     }
 
-    fn of(path: PathBuf, open: Open, turns: Turns, access: Access) -> Self {
-        let connections = Connections::new(path.clone(), open, access);
+    fn of(
+        path: PathBuf,
+        open: Open,
+        turns: Turns,
+        access: Access,
+        trusted: Option<&Trusted>,
+    ) -> Self {
+        let connections = Connections::new(path.clone(), open, access, trusted.cloned());
         turns.add(connections.first());
         Self {
             path,
@@ -110,7 +114,6 @@ impl Store {
             turns,
             observers: Observers::default(),
             signal: Arc::default(),
-            trusted: None,
         }
     }
 
@@ -126,8 +129,8 @@ impl Store {
         let path = PathBuf::from(":memory:");
         let mut connection = Connection::open_in_memory().map_err(|source| at(&path, source))?;
         configure(&connection).map_err(|source| at(&path, source))?;
-        schema::migrate(&mut connection, &path)?;
-        Ok(Self::of(path, connection.into(), Turns::default(), Access::Single))
+        schema::migrate(&mut connection, &path, None)?;
+        Ok(Self::of(path, connection.into(), Turns::default(), Access::Single, None))
     }
 
     /// The database file.
@@ -260,7 +263,7 @@ impl Store {
 
     /// Goes on with the store as it is at its path. The caller has the turn.
     fn come_back(&self, open: &mut Open) -> Result<(), StoreError> {
-        let come_back = || come_back(&self.path, self.trusted.as_ref(), open, &self.turns);
+        let come_back = || come_back(&self.path, self.connections.trusted(), open, &self.turns);
         let Some(other) = until_undisturbed(come_back)? else { return Ok(()) };
         *open = other;
         // Each connection finds the other store; the first one that does says so.

@@ -6,6 +6,7 @@
 //! nothing in the store leads out of it, before anything in it is opened; what it hands out, [`Trusted`], is what
 //! opening a store takes.
 
+mod database;
 mod inspect;
 mod record;
 mod refusal;
@@ -26,6 +27,7 @@ use crate::plain::read_plain;
 use record::Records;
 use store_folder::Content;
 
+pub(crate) use database::{DatabaseKey, check as check_key};
 pub use inspect::Inspection;
 pub use record::{Record, StoreId};
 pub use refusal::Distrust;

@@ -233,6 +233,9 @@ fn tell(page: &mut Page, found: &Inspection) {
         }
         (Some(_), _) => {}
         (None, _) if found.is_trusted => line(GOOD, "it is trusted"),
+        (None, Some(_)) if found.has_other_database => {
+            line(WARN, "its database is not the one that callstack made here");
+        }
         (None, Some(record)) => {
             line(WARN, &format!("it was made in {}", record.project.display()));
         }

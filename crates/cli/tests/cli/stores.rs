@@ -119,7 +119,7 @@ fn a_newer_schema() {
     says!(desk, ["tree"], @r"
     exit 6
     --- stderr
-    error: the store $ROOT/project/.callstack/callstack.db has schema 99, and this callstack knows schemas up to 7
+    error: the store $ROOT/project/.callstack/callstack.db has schema 99, and this callstack knows schemas up to 8
     hint: Nothing was changed. Install the newer callstack that wrote it.
     ");
     is_left_alone(&desk);

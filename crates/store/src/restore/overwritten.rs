@@ -22,6 +22,7 @@ use crate::plain::open_plain;
 use crate::presence::beside;
 use crate::schema;
 use crate::store::{Store, View};
+use crate::trust::Trusted;
 use crate::unreadable::{bytes_of, event_of};
 use crate::write_turns::Turns;
 
@@ -53,11 +54,11 @@ enum Judged {
 /// caller has the turn and keeps other processes from doing the same.
 pub(super) fn restore(
     path: &Path,
+    trusted: Option<&Trusted>,
     open: &mut Open,
     turns: &Turns,
     has_other_log: bool,
 ) -> Result<Restored, StoreError> {
-    let folder = path.parent().unwrap_or(path);
     let stamp = Stamp::at(path).ok();
     let is_known = |open: &mut Open| {
         open.parts().1.is_some_and(|it| it.refused.is_some() && it.refused == stamp)
@@ -66,10 +67,10 @@ pub(super) fn restore(
         return Err(refused(path));
     }
     match settle(path, Some(&*open).filter(|_| !has_other_log), turns.history())? {
-        Some(Found::AsItIs) => connect(folder, path).map(Restored::Whole),
-        Some(Found::Ours) => finished(folder, path, turns),
+        Some(Found::AsItIs) => connect(path, trusted).map(Restored::Whole),
+        Some(Found::Ours) => finished(path, trusted, turns),
         Some(Found::Theirs) => {
-            let new = connect(folder, path)?;
+            let new = connect(path, trusted)?;
             let history = History::of(&new).map_err(|source| at(path, source))?;
             turns.replaced(new.file(), History::default(), history);
             Ok(Restored::Other(new))
@@ -242,7 +243,7 @@ fn judged(copy: &Path, known: History, is_in_use: bool) -> Result<Judged, StoreE
     let mut connection = open_database(copy)?;
     schema::check_ours(&connection, copy)?;
     configure(&connection).map_err(|source| at(copy, source))?;
-    schema::migrate(&mut connection, copy)?;
+    schema::migrate(&mut connection, copy, None)?;
     let store = Store::over(copy.to_path_buf(), connection);
     let health = store.check()?;
     if !health.damage.is_empty() || store.read(lacks_messages)? {

@@ -3,7 +3,11 @@
 use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
 
-use super::{Distrust, Record, Registry, StoreId, id_of, resolved, store_folder};
+use rusqlite::{Connection, OpenFlags};
+
+use super::{
+    DatabaseKey, Distrust, Record, Registry, StoreId, check_key, id_of, resolved, store_folder,
+};
 use crate::error::StoreError;
 use crate::locate::{DATABASE, FOLDER};
 
@@ -21,6 +25,8 @@ pub struct Inspection {
     pub record: Option<Record>,
     /// Whether it is trusted as it is.
     pub is_trusted: bool,
+    /// Whether its database is not the one that is on record.
+    pub has_other_database: bool,
     /// How many files there are in it, and their bytes.
     pub files: (u64, u64),
     /// The bytes of the database, if there is one.
@@ -59,6 +65,14 @@ impl Registry {
             record = id.as_ref().map(|id| self.records.read(id)).transpose()?.flatten();
         }
         let is_recorded = record.as_ref().is_some_and(|record| record.project == project);
+        let is_other = obstacle.is_none()
+            && is_recorded
+            && match &id {
+                Some(id) => {
+                    is_other_database(&folder.join(DATABASE), self.records.key(id)?.as_ref())
+                }
+                None => false,
+            };
         let mut files = (0, 0);
         let mut changed = time(&metadata);
         // No link is followed.
@@ -66,7 +80,8 @@ impl Registry {
             count(&folder, &mut files, &mut changed);
         }
         Ok(Some(Inspection {
-            is_trusted: obstacle.is_none() && is_recorded,
+            is_trusted: obstacle.is_none() && is_recorded && !is_other,
+            has_other_database: is_other,
             id,
             record,
             files,
@@ -78,6 +93,15 @@ impl Registry {
             project,
         }))
     }
+}
+
+/// Whether a database is another one than that with the key on record. Of one that can't be read nobody says so.
+fn is_other_database(path: &Path, key: Option<&DatabaseKey>) -> bool {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    key.is_some()
+        && Connection::open_with_flags(path, flags).is_ok_and(|connection| {
+            matches!(check_key(&connection, path, key), Err(StoreError::Distrusted(_)))
+        })
 }
 
 /// Counts the files in a folder, of which some may come and go.

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use uuid::Uuid;
 
+use super::database::{DatabaseKey, KEY};
 use super::{ID, bytes_of, store_folder};
 use crate::error::StoreError;
 use crate::locate::restrict;
@@ -122,19 +123,40 @@ impl Records {
 
     /// The record of a store, if there is one.
     pub(super) fn read(&self, id: &StoreId) -> Result<Option<Record>, StoreError> {
-        let path = self.folder_of(id).join(RECORD);
+        let bytes = self.read_file(id, RECORD)?;
+        Ok(bytes.and_then(|bytes| Record::parse(&bytes)).filter(|record| record.id == *id))
+    }
+
+    /// The key of a store's database, if it is on record.
+    pub(super) fn key(&self, id: &StoreId) -> Result<Option<DatabaseKey>, StoreError> {
+        Ok(self.read_file(id, KEY)?.and_then(|bytes| DatabaseKey::parse(&bytes)))
+    }
+
+    /// Records the key of a store's database.
+    pub(super) fn put_key(&self, id: &StoreId, key: &DatabaseKey) -> Result<(), StoreError> {
+        self.write_file(id, KEY, &key.to_bytes())
+    }
+
+    /// Takes the key of a store's database from the record, so that the next one that is opened is taken for the
+    /// store's.
+    pub(super) fn forget_key(&self, id: &StoreId) -> Result<(), StoreError> {
+        self.remove_file(id, KEY)
+    }
+
+    /// Reads a file of a store's record; none if it is missing, or if another user may have written it.
+    fn read_file(&self, id: &StoreId, name: &str) -> Result<Option<Vec<u8>>, StoreError> {
+        let path = self.folder_of(id).join(name);
         let failed = |source| StoreError::Io { path: path.clone(), source };
         let file = match open_plain(OpenOptions::new().read(true), &path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             file => file.map_err(failed)?,
         };
-        // Anybody else may have written it.
         if !(self.is_own(&file.metadata().map_err(failed)?) && self.is_safe(id)?) {
             return Ok(None);
         }
         let mut bytes = Vec::new();
         file.take(LONGEST).read_to_end(&mut bytes).map_err(failed)?;
-        Ok(Record::parse(&bytes).filter(|record| record.id == *id))
+        Ok(Some(bytes))
     }
 
     /// The folder in which everybody may put other records in the place of these, if there is one.
@@ -176,33 +198,42 @@ impl Records {
         true
     }
 
-    /// Writes a record as a whole: whoever reads it meanwhile finds the one before or this one.
+    /// Writes a record.
     pub(super) fn write(&self, record: &Record) -> Result<(), StoreError> {
-        let folder = self.folder_of(&record.id);
+        self.write_file(&record.id, RECORD, &record.to_bytes())
+    }
+
+    /// Writes a file of a store's record as a whole: whoever reads it meanwhile finds the one before or this one.
+    fn write_file(&self, id: &StoreId, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
+        let folder = self.folder_of(id);
         let failed = |source| StoreError::Io { path: folder.clone(), source };
         private(&folder).and_then(|()| restrict(&folder)).map_err(failed)?;
         if !fs::symlink_metadata(&folder).is_ok_and(|it| self.is_own(&it)) {
             return Err(failed(io::Error::new(io::ErrorKind::PermissionDenied, "it is not yours")));
         }
         let mut file = tempfile::NamedTempFile::new_in(&folder).map_err(failed)?;
-        file.write_all(&record.to_bytes()).map_err(failed)?;
+        file.write_all(bytes).map_err(failed)?;
         file.as_file().sync_all().map_err(failed)?;
-        file.persist(folder.join(RECORD)).map_err(|error| failed(error.error))?;
+        file.persist(folder.join(name)).map_err(|error| failed(error.error))?;
         Ok(())
     }
 
     /// Removes a record. What else belongs to the store stays, for the case that it is trusted again.
     pub(super) fn remove(&self, id: &StoreId) -> Result<(), StoreError> {
-        let folder = self.folder_of(id);
-        match fs::remove_file(folder.join(RECORD)) {
+        self.remove_file(id, RECORD)?;
+        self.remove_file(id, KEY)?;
+        // It stays where there is something in it.
+        drop(fs::remove_dir(self.folder_of(id)));
+        Ok(())
+    }
+
+    fn remove_file(&self, id: &StoreId, name: &str) -> Result<(), StoreError> {
+        let path = self.folder_of(id).join(name);
+        match fs::remove_file(&path) {
             Err(source) if source.kind() != io::ErrorKind::NotFound => {
-                Err(StoreError::Io { path: folder, source })
+                Err(StoreError::Io { path, source })
             }
-            _ => {
-                // It stays where there is something in it.
-                drop(fs::remove_dir(folder));
-                Ok(())
-            }
+            _ => Ok(()),
         }
     }
 

@@ -23,6 +23,12 @@ pub enum Distrust {
         /// The project it was made in.
         recorded: PathBuf,
     },
+    /// Its database is not the one that is on record: a checkout may have put another one there.
+    #[error("{} is not the database that callstack made here", .path.display())]
+    OtherDatabase {
+        /// The database.
+        path: PathBuf,
+    },
     /// Git tracks paths in it, so that a checkout may replace them.
     #[error(
         "git tracks {}{} in {}", .paths.first().map_or(Path::new(FOLDER), PathBuf::as_path).display(),
@@ -107,6 +113,10 @@ impl Distrust {
             ),
             Self::Elsewhere { .. } => format!(
                 "{unused} If you have moved or copied the project, `callstack trust` takes the store over."
+            ),
+            Self::OtherDatabase { .. } => format!(
+                "{unused} If you put it there, such as an old backup, `callstack trust` takes it over; if a \
+                 checkout did, delete it."
             ),
             Self::Tracked { .. } => format!(
                 "{unused} A store is never committed: `git rm -r --cached {FOLDER}` takes it out of the \

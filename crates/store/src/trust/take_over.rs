@@ -37,6 +37,7 @@ impl Registry {
         let must_put = new.is_none();
         let id = new.unwrap_or_else(StoreId::random);
         let record = Record { id, project };
+        self.records.forget_key(&record.id)?;
         self.records.write(&record)?;
         if must_put {
             let folder = record.project.join(FOLDER);

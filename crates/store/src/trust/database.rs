@@ -1,0 +1,111 @@
+//! The key that ties a database to the record of its store. A checkout can put another database in the place of the
+//! user's, and that one does not have the key.
+
+use std::path::Path;
+
+use rusqlite::{Connection, OptionalExtension as _};
+use uuid::Uuid;
+
+use super::record::Records;
+use super::{Distrust, StoreId, Trusted, id_of};
+use crate::error::{StoreError, at};
+
+/// The file in the store's folder of the user's state folder that holds the key.
+pub(super) const KEY: &str = "database";
+
+/// Tells a store's database from others: 32 random hexadecimal digits, in the database and on record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct DatabaseKey(String);
+
+impl DatabaseKey {
+    pub(crate) fn random() -> Self {
+        Self(Uuid::now_v7().simple().to_string())
+    }
+
+    pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
+        let text = str::from_utf8(bytes).ok()?.trim_end();
+        let is_key = text.len() == 32 && text.bytes().all(|it| it.is_ascii_hexdigit());
+        is_key.then(|| Self(text.to_owned()))
+    }
+
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
+        format!("{}\n", self.0).into_bytes()
+    }
+
+    /// Returns the key in a database; none in one that has no readable key.
+    pub(crate) fn of(connection: &Connection) -> rusqlite::Result<Option<Self>> {
+        // A view or a virtual table of that name would be a program of whoever made the database.
+        let is_table = "SELECT 1 FROM sqlite_schema
+                        WHERE type = 'table' AND name = 'store_key' AND rootpage > 0";
+        if connection.query_row(is_table, [], |_| Ok(())).optional()?.is_none() {
+            return Ok(None);
+        }
+        let key = connection
+            .query_row("SELECT key FROM store_key", [], |row| row.get::<_, String>(0))
+            .optional()?;
+        Ok(key.and_then(|key| Self::parse(key.as_bytes())))
+    }
+
+    /// Puts the key into a database that has none.
+    pub(crate) fn put(&self, connection: &Connection) -> rusqlite::Result<()> {
+        connection.execute("INSERT INTO store_key VALUES (?1)", [&self.0]).map(drop)
+    }
+}
+
+impl Trusted {
+    /// Returns the key that the database must have; none where nothing is on record yet, or nobody asks.
+    pub(crate) fn database_key(&self) -> Result<Option<DatabaseKey>, StoreError> {
+        match self.recorded()? {
+            Some((records, id)) => records.key(&id),
+            None => Ok(None),
+        }
+    }
+
+    /// Records the key of the database that the store has from now on.
+    pub(crate) fn record_key(&self, key: &DatabaseKey) -> Result<(), StoreError> {
+        match self.recorded()? {
+            Some((records, id)) => records.put_key(&id, key),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns the records and the id of the store that is there now: another process may have begun it again, under
+    /// an id of its own. None for a store whose record nobody asks for.
+    fn recorded(&self) -> Result<Option<(&Records, StoreId)>, StoreError> {
+        let (Some(registry), Some(id)) = (&self.registry, &self.id) else { return Ok(None) };
+        if registry.is_named(&self.project) {
+            return Ok(None);
+        }
+        let records = &registry.records;
+        if let Some(found) = id_of(&self.project)?.filter(|found| found != id)
+            && records.read(&found)?.is_some_and(|record| record.project == self.project)
+        {
+            return Ok(Some((records, found)));
+        }
+        Ok(Some((records, id.clone())))
+    }
+}
+
+/// Refuses a database that has not the key on record. One without any table is a new one.
+pub(crate) fn check(
+    connection: &Connection,
+    path: &Path,
+    expected: Option<&DatabaseKey>,
+) -> Result<(), StoreError> {
+    let Some(expected) = expected else { return Ok(()) };
+    let failed = |source| at(path, source);
+    let transaction = connection.unchecked_transaction().map_err(failed)?;
+    let tables = "SELECT count(*) FROM sqlite_schema";
+    let is_new =
+        transaction.query_row(tables, [], |row| row.get::<_, i64>(0)).map_err(failed)? == 0;
+    let found = DatabaseKey::of(&transaction).map_err(failed)?;
+    transaction.finish().map_err(failed)?;
+    if is_new || found.as_ref() == Some(expected) {
+        return Ok(());
+    }
+    Err(Distrust::OtherDatabase { path: path.to_path_buf() }.into())
+}
+
+#[cfg(test)]
+#[path = "database_tests.rs"]
+mod tests;
