@@ -27,7 +27,7 @@ pub(crate) fn record() -> Result<PathBuf, EngineError> {
         message: format!("{} can't be written: {error}", path.display()),
         hint: Some("Plugins find callstack there. Make the folder writable.".to_owned()),
     };
-    std::fs::create_dir_all(folder).map_err(|error| failed(&error))?;
+    plain::make_private(folder).map_err(|error| failed(&error))?;
     let mut file = unfinished::builder().tempfile_in(folder).map_err(|error| failed(&error))?;
     writeln!(file, "{text}").map_err(|error| failed(&error))?;
     file.persist(&path).map_err(|error| failed(&error.error))?;

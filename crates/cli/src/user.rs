@@ -4,7 +4,7 @@ use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use callstack_engine::{EngineError, Kind, UserConfiguration};
+use callstack_engine::{EngineError, Kind, UserConfiguration, plain};
 use callstack_store::{FOLDER, Registry};
 use callstack_work_tree::tracked_below;
 
@@ -51,7 +51,7 @@ pub(crate) fn configure(changed: &UserConfiguration) -> Result<(), EngineError> 
     // If the file is a link, its target is written.
     let path = std::fs::canonicalize(&path).unwrap_or(path.clone());
     let folder = path.parent().unwrap_or(&path);
-    std::fs::create_dir_all(folder).map_err(|error| failed(&error))?;
+    plain::make_private(folder).map_err(|error| failed(&error))?;
     let mut file = tempfile::NamedTempFile::new_in(folder).map_err(|error| failed(&error))?;
     file.write_all(changed.text().as_bytes()).map_err(|error| failed(&error))?;
     file.as_file().sync_all().map_err(|error| failed(&error))?;

@@ -5,13 +5,13 @@
 //! tree or no frame; one that can't be read is an error and stays as it is.
 
 use std::borrow::Cow;
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::{self, ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 
 use callstack_core::control::escape_json;
 pub(crate) use callstack_store::restrict;
-use callstack_store::{open_plain, plain};
+use callstack_store::{keep_from_git, plain};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sha2::{Digest as _, Sha256};
@@ -148,12 +148,7 @@ pub(crate) fn prepare(folder: &Path) -> Result<(), EngineError> {
         restrict(folder).map_err(failed)?;
     }
     fs::create_dir_all(folder.join(FRAMES)).map_err(failed)?;
-    let ignore = folder.join(IGNORE);
-    if fs::symlink_metadata(&ignore).is_err() {
-        let made = open_plain(OpenOptions::new().write(true).create_new(true), &ignore);
-        made.and_then(|mut file| file.write_all(b"*\n")).map_err(failed)?;
-    }
-    Ok(())
+    keep_from_git(folder, folder.join(STATE).exists()).map_err(failed)
 }
 
 /// Makes sure that neither the folder nor the one of frames in it is a link, which may have come with the

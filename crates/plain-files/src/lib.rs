@@ -4,7 +4,7 @@
 //! end, and nothing is read from a device, which may never end. Only a path that a person or a configuration of
 //! theirs names may be a link: its target is opened in the same way.
 
-use std::fs::{self, File, FileType, OpenOptions};
+use std::fs::{self, DirBuilder, File, FileType, OpenOptions};
 use std::io::{self, Read as _};
 use std::path::Path;
 
@@ -25,6 +25,15 @@ pub fn open_plain(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     let file = options.open(path)?;
     refuse(file.metadata().map(|it| it.file_type()))?;
     Ok(file)
+}
+
+/// Makes a folder, with those around it that are missing, for its owner only, whatever the process's umask is.
+pub fn make_private(folder: &Path) -> io::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
 }
 
 /// Opens a file to be read, as [`open_plain`] does.

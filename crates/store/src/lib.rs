@@ -53,7 +53,9 @@ pub use delegations::StoredDelegation;
 pub use error::StoreError;
 pub use feed::{EventBatch, EventCursor, InvalidCursor, LoggedEvent};
 pub use frames::{Beside, SiblingCandidates, StatusCounts};
-pub use locate::{DATABASE, FOLDER, find, last_written, prepare, project_root, restrict};
+pub use locate::{
+    DATABASE, FOLDER, find, keep_from_git, last_written, prepare, project_root, restrict,
+};
 pub use logs::{LOGS, LogDue, log_path};
 pub use masks::StoredMask;
 pub use messages::{MessageBody, StoredMessage};

@@ -95,19 +95,24 @@ pub fn prepare(project: &Path) -> Result<PathBuf, StoreError> {
         }
         Ok(_) => {}
     }
-    let ignore = folder.join(".gitignore");
-    if fs::symlink_metadata(&ignore).is_err() {
-        // A read-only store stays usable without it.
-        drop(ignored(&ignore, OpenOptions::new().create_new(true)));
-    } else if !folder.join(DATABASE).exists() && !ignores_all(&ignore) {
-        // It came with the project, and would have git take the new store.
-        drop(ignored(&ignore, OpenOptions::new().truncate(true)));
-    }
+    // A read-only store stays usable without it.
+    drop(keep_from_git(&folder, folder.join(DATABASE).exists()));
     Ok(folder)
 }
 
-fn ignored(path: &Path, how: &mut OpenOptions) -> io::Result<()> {
-    open_plain(how.write(true), path)?.write_all(b"*\n")
+/// Has git ignore a folder of callstack's own. A `.gitignore` that is there already stays where the folder `is_used`,
+/// since the user may have changed it; in a new one it came with the project, and may have git take what is to come.
+pub fn keep_from_git(folder: &Path, is_used: bool) -> io::Result<()> {
+    let ignore = folder.join(".gitignore");
+    let mut how = OpenOptions::new();
+    if fs::symlink_metadata(&ignore).is_err() {
+        how.create_new(true);
+    } else if is_used || ignores_all(&ignore) {
+        return Ok(());
+    } else {
+        how.truncate(true);
+    }
+    open_plain(how.write(true), &ignore)?.write_all(b"*\n")
 }
 
 /// Whether a file has git ignore all that is beside it.

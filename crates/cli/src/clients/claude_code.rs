@@ -1,5 +1,6 @@
 //! `.mcp.json`: the servers of a project, as Claude Code and others read them.
 
+use callstack_engine::{Scope, Setting};
 use serde::Serialize as _;
 use serde_json::ser::{PrettyFormatter, Serializer};
 use serde_json::{Map, Value, json};
@@ -8,6 +9,7 @@ use super::{ARGUMENT, Edited, NAME, is_ours};
 use crate::plugin::Outcome;
 
 const SERVERS: &str = "mcpServers";
+const ENVIRONMENT: &str = "env";
 
 pub(super) fn with_entry(text: &str, command: &str) -> Result<Edited, String> {
     let mut document = parsed(text)?;
@@ -17,6 +19,13 @@ pub(super) fn with_entry(text: &str, command: &str) -> Result<Edited, String> {
     let entry = servers.entry(NAME).or_insert_with(|| json!({}));
     let entry = entry.as_object_mut().ok_or("`mcpServers.callstack` is no object")?;
     let before = entry.clone();
+    // The file may have come with the project, which may set what a store may set and nothing else.
+    entry.retain(|name, _| name == ENVIRONMENT);
+    if let Some(variables) = entry.get_mut(ENVIRONMENT).and_then(Value::as_object_mut) {
+        variables.retain(|name, _| {
+            Setting::find(name).is_some_and(|setting| setting.scope == Scope::Project)
+        });
+    }
     // Otherwise its agent sees the names of the tools alone.
     let wanted =
         json!({"type": "stdio", "command": command, "args": [ARGUMENT], "alwaysLoad": true});
@@ -96,6 +105,17 @@ mod tests {
         let text = edited.text.unwrap();
         assert!(text.contains("STACK_TOOLS") && !text.contains("/old"), "{text}");
         assert_eq!(with_entry(&text, "callstack").unwrap().outcome, Outcome::Unchanged);
+    }
+
+    #[test]
+    fn an_entry_that_came_with_the_project_sets_what_a_project_may_set() {
+        let before = r#"{"mcpServers": {"callstack": {"command": "callstack", "cwd": "/elsewhere", "env": {
+            "LD_PRELOAD": "./x.so", "STACK_SUMMARIZER_ADDRESS": "http://x", "CALLSTACK_TRUST": "/",
+            "STACK_ROLLBACK": "on", "STACK_TOOLS": "full"}}}}"#;
+        let text = with_entry(before, "callstack").unwrap().text.unwrap();
+        let entry = &parsed(&text).unwrap()[SERVERS][NAME];
+        assert_eq!(entry[ENVIRONMENT], json!({"STACK_TOOLS": "full"}));
+        assert!(entry.get("cwd").is_none());
     }
 
     #[test]

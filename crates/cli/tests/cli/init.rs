@@ -368,3 +368,28 @@ fn an_older_interface_is_brought_up_to_date_and_one_of_somebody_elses_is_kept() 
     desk.ok(&["init", "opencode", "--remove"]);
     assert_eq!(desk.sealed.read(".opencode/tui/callstack.tsx").unwrap(), "export default {}\n");
 }
+
+#[cfg(unix)]
+#[test]
+fn what_is_kept_outside_of_the_project_is_private_whatever_the_umask_is() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let desk = TestEnv::without_store();
+    let script = format!(
+        "umask 000; '{BINARY}' init opencode && '{BINARY}' push Work && '{BINARY}' config --user STACK_TOOLS full"
+    );
+    let said = desk
+        .sealed
+        .command("sh")
+        .args(["-c", &script])
+        .current_dir(desk.project())
+        .output()
+        .unwrap();
+    assert!(said.status.success(), "{said:?}");
+    let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;
+    for folder in
+        [".local", ".local/state", ".local/state/callstack", ".config", ".config/callstack"]
+    {
+        assert_eq!(mode(&desk.sealed.home().join(folder)), 0o700, "{folder}");
+    }
+    assert_eq!(mode(&desk.project().join(".callstack")), 0o700);
+}

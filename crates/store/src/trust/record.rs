@@ -2,7 +2,7 @@
 //! homes may lie on a network, and no numbers of inodes or devices, which change with a restart.
 
 use std::fmt;
-use std::fs::{self, DirBuilder, OpenOptions};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -12,7 +12,7 @@ use super::database::{DatabaseKey, KEY};
 use super::{ID, bytes_of, store_folder};
 use crate::error::StoreError;
 use crate::locate::restrict;
-use crate::plain::open_plain;
+use crate::plain::{make_private, open_plain};
 
 /// The folder of the record, in the user's state folder.
 const STORES: &str = "stores";
@@ -207,7 +207,7 @@ impl Records {
     fn write_file(&self, id: &StoreId, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
         let folder = self.folder_of(id);
         let failed = |source| StoreError::Io { path: folder.clone(), source };
-        private(&folder).and_then(|()| restrict(&folder)).map_err(failed)?;
+        make_private(&folder).and_then(|()| restrict(&folder)).map_err(failed)?;
         if !fs::symlink_metadata(&folder).is_ok_and(|it| self.is_own(&it)) {
             return Err(failed(io::Error::new(io::ErrorKind::PermissionDenied, "it is not yours")));
         }
@@ -253,13 +253,4 @@ impl Records {
         records.sort_by(|a, b| a.project.cmp(&b.project).then_with(|| a.id.cmp(&b.id)));
         Ok(records)
     }
-}
-
-/// Makes a folder, with those around it, for its owner only.
-fn private(folder: &Path) -> io::Result<()> {
-    let mut builder = DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(folder)
 }
