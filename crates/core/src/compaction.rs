@@ -83,7 +83,7 @@ impl FromStr for CompactionType {
     }
 }
 
-/// How a frame is to end once its summary is there.
+/// The end of a frame that waits for its summary.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PendingCompletion {
     /// Completed, failed or blocked.

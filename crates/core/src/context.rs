@@ -133,7 +133,7 @@ pub struct ContextInput<'a> {
     pub calibration: f64,
     /// The parts that are rendered.
     pub parts: Parts,
-    /// In whose words. The flame dialect has no task management in its context.
+    /// The dialect of its words. The flame dialect has no task management in its context.
     pub dialect: Dialect,
 }
 

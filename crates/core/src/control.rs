@@ -12,7 +12,7 @@ pub fn steers(char: char) -> bool {
             | '\u{2028}' | '\u{2029}' | '\u{61c}')
 }
 
-/// Escapes all of them, so that `text` is on one line: `\n`, `\u{1b}`.
+/// Escapes all characters that steer, so that `text` is on one line: `\n`, `\u{1b}`.
 pub fn escape_line(text: &str) -> Cow<'_, str> {
     escape(text, steers, |out, char| out.extend(char.escape_default()))
 }
@@ -33,7 +33,7 @@ pub fn escape_text(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Escapes them in a JSON document, as JSON allows: a reader reads the same.
+/// Escapes characters that steer in a JSON document, as JSON allows: a reader reads the same.
 pub fn escape_json(json: &str) -> Cow<'_, str> {
     let steers = |char| char != '\n' && steers(char);
     escape(json, steers, |out, char| {

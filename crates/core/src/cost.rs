@@ -34,8 +34,8 @@ pub fn pays_to_close(closing: &Closing) -> bool {
     won > request * CACHED + RETURNED * (WRITTEN + NEW)
 }
 
-/// By how much a change may make a session dearer that ends right after it: in thousandths of the session's cost so
-/// far.
+/// The most by which a change may raise the cost of a session that ends right after it, in thousandths of the
+/// session's cost so far.
 const TOLERATED: usize = 30;
 
 /// Milliseconds without a call after which a provider has forgotten the request.
@@ -68,8 +68,8 @@ pub fn is_worth(exchange: &Exchange) -> bool {
     stands < span && stands * NEW + anew <= whole + tolerated(request, calls)
 }
 
-/// By how much a change may make a session dearer that ends right after it, in hundredths of a token: its request
-/// has so many `tokens`, and so many `calls` of the model were made.
+/// Returns the most by which a change may raise the cost of a session that ends right after it, in hundredths of a
+/// token. `tokens` are those of its request, `calls` the number of calls of the model so far.
 pub(crate) fn tolerated(tokens: usize, calls: usize) -> usize {
     // Everything was new once, and from the cache since, as a request that grew steadily.
     let so_far = tokens * NEW + tokens * CACHED * calls / 2;

@@ -53,8 +53,8 @@ pub trait Neighbourhood {
     fn child_count(&self, num: Option<FrameNum>) -> Result<u64, Self::Error>;
     /// Frames in progress in the whole store.
     fn live_frames(&self) -> Result<u64, Self::Error>;
-    /// How many of these were left open in recorded sessions, so that nobody works in them. Reads all
-    /// frames in progress.
+    /// Returns how many of these were left open in recorded sessions, so that nobody works in them. Reads all frames
+    /// in progress.
     fn left_open_frames(&self) -> Result<u64, Self::Error>;
     /// Sessions of their own that work on a frame in progress, in the whole store.
     fn live_sessions(&self) -> Result<u64, Self::Error>;
@@ -116,7 +116,7 @@ pub enum Command {
     },
     /// Begin a frame that has a session of its own, below a frame that is named.
     Create(Create),
-    /// Give a frame another id; the old one goes on meaning it.
+    /// Give a frame another id; the old one stays an alias.
     Rename {
         /// The frame.
         frame: FrameNum,
@@ -190,9 +190,9 @@ pub enum Command {
 /// The outcome of a command.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Decision {
-    /// The changes, in order; empty when everything is so already.
+    /// The changes, in order; empty when there is nothing to change.
     pub events: Vec<Event>,
-    /// The frames that the command was about, the first one foremost.
+    /// The frames that the command was about, the most important one first.
     pub frames: Vec<FrameNum>,
     /// Frames that were left unchanged, perhaps unexpectedly: descendants still in progress below an invalidated
     /// frame, children still planned below a finished one.

@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-/// How an agent is spoken to.
+/// The vocabulary of texts for an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Hash)]
 pub enum Dialect {
     /// `stack_frame_push`, title and success criteria, results, `<stack-context>`.
@@ -50,9 +50,9 @@ impl Dialect {
         renamed.map_or(name, |(_, renamed)| renamed)
     }
 
-    /// A text of ours with every tool that it names called as this dialect does. The tool that
-    /// reaches all others is only known where it stands as `` `stack` ``. Not for texts with words of
-    /// a user or a model in them, which stay as they are.
+    /// Returns a text of ours in which every tool has its name in this dialect. The tool that reaches all others is
+    /// only known where it stands as `` `stack` ``. Not for texts with words of a user or a model in them, which stay
+    /// as they are.
     pub fn words(self, ours: &str) -> Cow<'_, str> {
         if self == Self::Stack || !ours.contains("stack") {
             return Cow::Borrowed(ours);
@@ -74,8 +74,8 @@ impl Dialect {
         Cow::Owned(spoken)
     }
 
-    /// A text with every tool that stands in it as code, such as `` `stack_tree` ``, called as this
-    /// dialect does.
+    /// Returns a text in which every tool that stands in it as code, such as `` `stack_tree` ``, has its name in this
+    /// dialect.
     pub fn code(self, text: &str) -> Cow<'_, str> {
         if self == Self::Stack || !text.contains("`stack") {
             return Cow::Borrowed(text);

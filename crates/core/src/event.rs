@@ -140,7 +140,7 @@ pub struct RecordedFigures {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Event {
-    /// A session was seen for the first time, or is worked in here after it was only known from a recording.
+    /// A session was seen for the first time, or work in it begins here after it was only known from a recording.
     SessionOpened {
         /// The session, without frames yet.
         session: Session,
@@ -345,7 +345,7 @@ pub enum Event {
         /// The version of the renderer that made it.
         renderer: u32,
     },
-    /// What is kept of a session beside texts has changed in part.
+    /// A part of the state that is kept of a session beside texts has changed.
     SessionStateSet {
         /// The session.
         session: String,
@@ -397,8 +397,8 @@ pub enum Event {
         /// The span in which the delegation was worked on.
         span: SpanNum,
     },
-    /// A call has made a change that does not show by which call it was made. It gets the same answer when it is
-    /// repeated because the answer was lost.
+    /// A call has made a change that doesn't show which call made it. When the call is repeated because its answer
+    /// was lost, it gets the same answer.
     CallAnswered {
         /// The session that made the call.
         session: String,
@@ -407,7 +407,7 @@ pub enum Event {
         /// The answer that it was given.
         answer: Box<GivenAnswer>,
     },
-    /// A setting of the store has another value, or none any more.
+    /// A setting of the store has another value, or no longer has one.
     SettingSet {
         /// Its name.
         name: String,
@@ -467,7 +467,7 @@ pub enum Event {
     FilesRestoring {
         /// The frame.
         frame: FrameNum,
-        /// Which files. The state afterwards is the one that they are made to be as.
+        /// The files, and the state that they are restored to.
         restore: Box<FileRestore>,
     },
     /// That was done.

@@ -250,7 +250,7 @@ pub struct CommandRun {
 }
 
 impl CommandRun {
-    /// The exit codes that say how it went: that a pipe ended well says only that its last command did.
+    /// Returns the exit codes that show how it ended: success of a pipe shows only that of its last command.
     fn told_exits(&self) -> &[i64] {
         let ended_well = self.exits.last() == Some(&0);
         if ended_well && shell::is_piped(&self.line) { &[] } else { &self.exits }
@@ -306,7 +306,7 @@ fn rough_tokens(text: &str) -> usize {
 }
 
 /// Returns the evidence of a span in as many estimated tokens as there is `room` for, as shown by
-/// [`Evidence::lines`]. Facts that `told` contains are not repeated. `project` is the project's folder, or empty.
+/// [`Evidence::lines`]. Facts in the text `told` are not repeated. `project` is the project's folder, or empty.
 /// `contents` knows the content of the project's files at the end of the span, where that can be known.
 pub fn take(
     span: &[Activity],

@@ -77,7 +77,7 @@ pub enum ReasoningPolicy {
     Wait,
 }
 
-/// How a [`Note`] is placed in the session.
+/// The place of a [`Note`] in the session.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Placement {
     /// A part at the end of a user message; without effect at other messages.

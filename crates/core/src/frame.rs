@@ -138,7 +138,7 @@ pub struct Identity {
     pub success_criteria_compacted: String,
 }
 
-/// A constraint, verbatim, that every descendant of its frame sees and nothing trims.
+/// A constraint that every descendant of its frame sees, verbatim and never trimmed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pin {
     /// The pin's own number in the store, shown as `p3`.
@@ -184,8 +184,8 @@ pub struct Frame {
     pub created_at: i64,
     /// Milliseconds since 1970.
     pub updated_at: i64,
-    /// When work in it first began, where that was not when it came to be; milliseconds since 1970. None while it
-    /// is planned.
+    /// The beginning of work in it, where that differs from its creation; milliseconds since 1970. None while it is
+    /// planned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub begun_at: Option<i64>,
     /// When it last ended; milliseconds since 1970.
@@ -268,7 +268,7 @@ impl Frame {
         }
     }
 
-    /// How long it has been worked in until it ended, or until `now`, in milliseconds; 0 for one that never began.
+    /// Returns the time of work in it until it ended, or until `now`, in milliseconds; 0 for one that never began.
     pub fn worked(&self, now: i64) -> i64 {
         let never_began = match self.status {
             Status::Planned => true,

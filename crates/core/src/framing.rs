@@ -132,7 +132,7 @@ pub enum WorkMarker {
         prompt: String,
         /// Its answer.
         result: Option<String>,
-        /// How the call ended.
+        /// The outcome of the call.
         state: CallState,
     },
     /// The message was aborted or ended with an error.

@@ -2,7 +2,7 @@
 
 use crate::dialect::Dialect;
 
-/// The standing guidance for agents that are spoken to so.
+/// Returns the standing guidance in a dialect.
 pub const fn guidance(dialect: Dialect) -> &'static str {
     match dialect {
         Dialect::Stack => GUIDANCE,

@@ -1,6 +1,6 @@
-//! JSON that a strict reader refuses although every value in it has its place: half a character, a number
-//! that no machine holds, values in values without end. It is brought into a form that every reader takes,
-//! and taken apart without being read.
+//! JSON that a strict reader refuses although every value in it has its place: half a character, a number that no
+//! machine holds, values nested without end. Such text is brought into a form that every reader accepts, and can be
+//! taken apart without being parsed.
 
 use std::borrow::Cow;
 
@@ -24,7 +24,7 @@ const ESCAPE: usize = 6;
 
 /// Returns the text with all that a strict reader refuses replaced: half a character by U+FFFD, a number out of every
 /// range by `null`, a value that is too deep by a mark, a bare control character by a space. A text without any of
-/// these is returned as it is, and one that is no JSON stays as it is, too.
+/// these is returned unchanged, and so is one that is no JSON.
 pub fn mended(text: &str) -> Cow<'_, str> {
     let mut mender = Mender { text, out: None, copied: 0 };
     let (bytes, mut at, mut depth) = (text.as_bytes(), 0, 0_usize);
@@ -114,7 +114,7 @@ enum Half {
     Low,
 }
 
-/// The half of a character that an escape at a place is.
+/// Returns the half of a character that the escape at a place stands for.
 fn surrogate(bytes: &[u8], at: usize) -> Option<Half> {
     let escape = bytes.get(at..at + ESCAPE)?.strip_prefix(b"\\u")?;
     if !escape.iter().all(u8::is_ascii_hexdigit) || !matches!(escape[0], b'd' | b'D') {
@@ -141,7 +141,7 @@ pub fn fields(object: &[u8]) -> Option<Vec<(&[u8], &[u8])>> {
     Some(found)
 }
 
-/// Returns the value of the first field of this name in an object that may be broken off, and so may the value.
+/// Returns the value of the first field of this name in an object. Both may be broken off.
 pub fn begun<'a>(object: &'a [u8], name: &str) -> Option<&'a [u8]> {
     let mut at = after_space(object, opened(object, b'{')?);
     loop {
@@ -194,8 +194,8 @@ fn after_space(text: &[u8], from: usize) -> usize {
     from + rest.iter().take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n')).count()
 }
 
-/// The place after the value that begins at a place, and at least one byte after it. None if the text ends
-/// within it, or where there is none.
+/// Returns the place after the value that begins at a place, at least one byte further on. None if the text ends
+/// within the value, or there is none.
 fn value_end(text: &[u8], from: usize) -> Option<usize> {
     let (mut at, mut depth) = (from, 0_usize);
     loop {

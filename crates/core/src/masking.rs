@@ -27,7 +27,7 @@ pub struct Limits {
     pub least: usize,
     /// The newest steps of the model, whose outputs leave only if they are replaced.
     pub steps: usize,
-    /// Hundredths of the model's limit from which on outputs leave that nothing replaced.
+    /// Hundredths of the model's limit from which on outputs leave even if nothing replaced them.
     pub pressure: usize,
     /// Hundredths of the model's limit that the request is brought down to then.
     pub relief: usize,
@@ -60,7 +60,7 @@ pub const LINE: usize = 30;
 pub struct Request {
     /// Its tokens.
     pub tokens: usize,
-    /// How many it begins with that the provider has in its cache; 0 after a pause.
+    /// The tokens at its beginning that the provider has in its cache; 0 after a pause.
     pub cached: usize,
     /// Calls of the model that were made so far.
     pub calls: usize,
@@ -88,7 +88,7 @@ pub fn due(outputs: &[Output], request: &Request, limits: &Limits) -> Option<Bat
         chosen.map(|(place, _)| place).collect()
     };
     let replaced = places(&|output| output.is_replaced);
-    // Sessions end without notice: one that ends right after a batch must not be much dearer for it.
+    // Sessions end without notice: a batch must not make one much dearer that ends right after it.
     let is_tolerated =
         |price: &Price| price.lost <= price.won_now + tolerated(request.tokens, request.calls);
     if let Some(price) = price(outputs, &replaced, request, limits)
@@ -118,7 +118,8 @@ struct Price {
 }
 
 impl Price {
-    /// Whether the batch is worth it if so many further calls follow. Work that goes on for long goes on.
+    /// Whether the batch is worth it if so many further calls follow. Work that has gone on for long is likely to
+    /// continue.
     fn pays(&self, calls: usize) -> bool {
         self.won_now + self.won_by_each_call * calls > self.lost
     }

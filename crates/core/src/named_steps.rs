@@ -1,9 +1,9 @@
-//! Named steps: steps with a name, so that a pop can close them after the fact. Often only later it is clear that
-//! steps are not needed any more.
+//! Named steps: steps with a name, so that a pop can close them after the fact. Often it becomes clear only later
+//! that steps are no longer needed.
 //!
-//! Steps are considered right before a call of the model. Where closing those from some point on would pay, they are
-//! named once, in the output of the next call, which no request has shown yet. The last call is not among them: its
-//! result may be their purpose.
+//! Steps are considered right before a call of the model. Where it would pay to close those from some point on, they
+//! are named once, in the output of the next call, which no request has shown yet. The last call is not among them:
+//! its result may be what they were for.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,15 +16,15 @@ use crate::secrets::mask;
 use crate::text::cap;
 use crate::transcript::Anchor;
 
-/// Characters of outputs for each of which steps are named once at most.
+/// Characters of outputs for which steps are named at most once.
 pub const ONE_FOR_EACH: usize = 20_000;
 
 /// Tools that only look, whatever the host.
 const LOOKING: [&str; 9] =
     ["read", "glob", "grep", "list", "ls", "lsp", "webfetch", "websearch", "codesearch"];
-/// How the names of our tools begin.
+/// The beginnings of the names of our tools.
 const OURS: [&str; 2] = ["stack", "flame"];
-/// How that of the tools begins that keep a todo list.
+/// The beginning of the names of tools that keep a todo list.
 const TODO: &str = "todo";
 
 /// Whether a tool is one of callstack's.
@@ -100,7 +100,8 @@ fn told(call: &Call) -> String {
     }
 }
 
-/// Steps that are named: how many calls they make and characters they returned, and how they can be closed.
+/// Returns the note that names steps: the number of their calls and of the characters these returned, and the way to
+/// close them.
 pub fn naming(num: u64, first: &Call, calls: usize, chars: usize, dialect: Dialect) -> String {
     let (name, first, chars) = (name_of(num), told(first), thousands(chars));
     let calls = match calls {
@@ -123,7 +124,8 @@ pub fn overtaken_mark(num: u64) -> String {
 /// Files of which each is named.
 const NAMED_FILES: usize = 6;
 
-/// Steps that are offered once more, since of the `read` files that they show these were changed later.
+/// Returns the note that offers steps once more, since some of the files that they show were changed later:
+/// `changed`, of `read` files.
 pub fn overtaken(num: u64, changed: &[&str], read: usize, dialect: Dialect) -> String {
     let shown: Vec<_> =
         changed.iter().take(NAMED_FILES).map(|path| one_line(&mask(path))).collect();
@@ -147,7 +149,7 @@ pub fn overtaken(num: u64, changed: &[&str], read: usize, dialect: Dialect) -> S
     )
 }
 
-/// Steps that are offered once more, since the user has asked for something else.
+/// Returns the note that offers steps once more, since the user has asked for something else.
 pub fn behind_a_turn(num: u64, dialect: Dialect) -> String {
     format!(
         "{mark} the user has asked for something else since. If they are needed no more, {pop} with since \"{name}\" \
@@ -198,9 +200,9 @@ pub struct Step {
     pub chars: usize,
 }
 
-/// The step from which on all up to the newest one are to be named; none where nothing is. `steps` are those of the
-/// frame that is open, in order, of which those before the one at `unnamed` have a name; tokens of the whole
-/// `request` and `calls` since the user's last message determine whether closing them pays.
+/// Returns the first of the steps that are to be named, which are all up to the newest one; none where no step is.
+/// `steps` are those of the frame that is open, in order, of which those before the one at `unnamed` have a name;
+/// tokens of the whole `request` and `calls` since the user's last message determine whether closing them pays.
 ///
 /// Of several beginnings the last one counts: steps before it may still be needed.
 pub fn steps_to_name(

@@ -1,4 +1,4 @@
-//! Outlines of source files: the lines that define something, by how they look.
+//! Outlines of source files: the lines that define something, by their form.
 //!
 //! No grammar is used: a line counts by its first words, in the languages that agents mostly work on. An outline
 //! shows where to look, and it may lack a definition that is written in an unusual way.
@@ -42,7 +42,7 @@ pub fn definitions<'a>(
         let captured = patterns.iter().find_map(|pattern| pattern.captures(whole))?;
         let text = text.trim_end_matches(['{', ':', ' ', '\t', '\r']);
         let name = captured.name("name").map_or(text, |name| name.as_str());
-        // A call to which a function is handed ends as a method begins.
+        // A call with a function as its argument ends like the beginning of a method.
         let is_call = text.strip_prefix(name).is_some_and(|rest| rest.starts_with('('))
             && whole.matches('(').count() > whole.matches(')').count();
         if is_call && whole.trim_end().ends_with('{') {
@@ -58,7 +58,7 @@ pub fn is_outlined(path: &str) -> bool {
     Family::of(path).is_some()
 }
 
-/// An outline of at most `most` lines, `12: fn parse(…)` each: of too many definitions the outer ones.
+/// Returns an outline of at most `most` lines such as `12: fn parse(…)`: the outer definitions where there are more.
 pub fn outline<'a>(
     path: &str,
     lines: impl IntoIterator<Item = (u32, &'a str)>,

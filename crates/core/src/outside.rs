@@ -133,7 +133,7 @@ fn item(line: &str) -> String {
     format!("- {line}\n")
 }
 
-/// Whether a frame is automatic: a session's root that its first words name, or a turn.
+/// Whether a frame is automatic: a root that is named by its session's first words, or a turn.
 fn began_by_itself(made: &Frame, all: &[Event]) -> bool {
     let by_itself = |span: &Span| {
         span.frame == made.num && (span.origin.is_automatic() || span.origin == SpanOrigin::Since)
@@ -143,7 +143,7 @@ fn began_by_itself(made: &Frame, all: &[Event]) -> bool {
     made.identity_derived || opened
 }
 
-/// Returns the facts in a text among a frame's decisions, if it is no decision.
+/// Returns the facts in a text among a frame's decisions, unless it is a decision.
 fn facts<'f>(frame: &'f Frame, text: &str) -> Option<&'f str> {
     frame.facts().find(|facts| frame::given(facts).as_deref() == Some(text))
 }

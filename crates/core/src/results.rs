@@ -2,9 +2,9 @@
 //! model that writes them.
 //!
 //! The author of a frame's results is, in this order: whoever ends it, in their own words; the host's compaction,
-//! where that was requested; a model of the user's own, where a call can wait for it; the words with which an agent
-//! ended its turn without a pop; an extract of the frame's steps. Where there is nothing of all this, callstack says
-//! what happened.
+//! where that was requested; a model that the user has configured, where a call can wait for it; the words with which
+//! an agent ended its turn without a pop; an extract of the frame's steps. Where there is nothing of all this,
+//! callstack says what happened.
 
 mod dense;
 mod prompt;

@@ -106,7 +106,7 @@ pub struct Entrusted<'a> {
     pub frame: &'a Frame,
     /// The frame that waits for it; none for a root.
     pub parent: Option<&'a Frame>,
-    /// The user's request, as from [`Asked::told`]; empty where there is none.
+    /// The user's request, as [`Asked::told`] returns it; empty where there is none.
     pub asked: &'a str,
     /// Its surroundings, as with [`Pushed`]; empty where the session's system prompt has them.
     pub context: &'a str,
@@ -169,7 +169,7 @@ pub struct Returned<'a> {
     /// Whether its criteria stand in the call that opened it, which the reader still has in the conversation.
     pub opened_above: bool,
     /// Finished frames below it, which leave the request together with it: children and their descendants, in order;
-    /// only as many as are worth naming.
+    /// perhaps not all.
     pub inside: &'a [Frame],
     /// The evidence, one fact a line.
     pub evidence: &'a [String],
@@ -457,7 +457,7 @@ impl Text {
         if let WentOn::In(open) = returned.went_on
             && !returned.elsewhere
         {
-            // The call that opened another frame comes after this one, and its answer says so.
+            // The call that opened another frame comes after this one, and its answer reports that.
             if open.identity_derived {
                 self.line(open_now(Some(open)));
             }

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::cost::{CACHED, NEW};
 
-/// Tokens of callstack's tools and guidance in each request: they are tested to be no more.
+/// The most tokens of callstack's tools and guidance in each request, which a test checks.
 pub const TOOLS_AND_GUIDANCE: u64 = 1_500;
 
 /// Tokens that requests took and would have taken. Bills are in hundredths of a token of input.
@@ -39,7 +39,7 @@ impl Saving {
     }
 }
 
-/// A message of the session, as far as it counts. Tokens are estimated ones.
+/// The size of a message of the session. Tokens are estimated ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Weighed {
     /// Its tokens.
@@ -95,7 +95,7 @@ pub struct Left {
     pub output: Option<u64>,
     /// Tokens of the text that replaced it, and of its parts that stayed beside the user's words.
     pub stands: u64,
-    /// The last message when it was first left out: later requests were sent without.
+    /// The last message when it was first left out: later requests were sent without it.
     pub since: usize,
 }
 
@@ -177,7 +177,7 @@ fn bill(tokens: u64, cached: u64) -> u64 {
     cached * CACHED as u64 + (tokens - cached) * NEW as u64
 }
 
-/// The content that requests were sent without, and our content in them, in estimated tokens.
+/// The content that was left out of requests, and our content in them, in estimated tokens.
 #[derive(Default)]
 struct Out {
     gone: i128,

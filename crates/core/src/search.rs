@@ -1,5 +1,4 @@
-//! Finding text again: the terms by which an index knows it, the query of a person, and the places of matches in a
-//! text.
+//! Search: the terms by which an index knows a text, the query of a person, and the places of matches in a text.
 //!
 //! The index only narrows down: [`Query::find`] decides on the text itself whether it matches.
 
@@ -14,7 +13,7 @@ pub use self::terms::{Clue, Known, LetterPosition, ODD, Terms, hash, is_word, te
 
 /// Bytes of a snippet.
 const SNIPPET: usize = 200;
-/// Places of one word that are read; a text that has more is about it in any case.
+/// The most places of one word that are read; a text with more is about the word in any case.
 const PLACES: usize = 64;
 
 /// A search query.
@@ -35,11 +34,11 @@ struct Wanted {
 /// The place of a match in a text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Match {
-    /// How good it is: the more and the closer together, the higher. Never negative.
+    /// The quality of the match: the more places and the closer together, the higher. Never negative.
     pub score: f64,
     /// The stretch of the text that holds most of it, in one line.
     pub snippet: String,
-    /// Where in the snippet the places are that were looked for; byte offsets.
+    /// The places of the query in the snippet; byte offsets.
     pub marks: Vec<Range<usize>>,
     /// The part of the text from the first of these places to the end of the last; byte offsets.
     pub range: Range<usize>,
@@ -115,7 +114,7 @@ impl Query {
         places: &'p [(Range<usize>, usize)],
     ) -> (&'p [(Range<usize>, usize)], f64) {
         let mut best: (&[_], usize) = (&places[..1.min(places.len())], 0);
-        // How often each stands in the window, which only ever moves on.
+        // The occurrences of each in the window, which only moves forward.
         let mut counts = vec![0_usize; self.wanted.len()];
         let (mut end, mut kinds) = (0, 0);
         for (start, (first, leaving)) in places.iter().enumerate() {

@@ -40,7 +40,8 @@ fn words_beyond_ascii_are_found_in_any_case() {
     assert_eq!(marked(&found("ärger KLEIN", text).unwrap()), ["ÄRGER", "klein"]);
 }
 
-/// How many of all words stand together at most, and where first, by trying every window.
+/// Returns the greatest number of words that stand together, and the first place where they do, by trying every
+/// window.
 fn densest_by_trying(places: &[(Range<usize>, usize)]) -> (usize, usize) {
     let kinds_from = |start: usize| {
         let reach = places[start].0.start + SNIPPET;

@@ -34,7 +34,7 @@ use crate::text::truncate_to_token_budget;
 
 /// Each is compiled when a text first has one of its signs: most are never needed, and each takes memory.
 static PATTERNS: [OnceLock<Regex>; FORMS.len()] = [const { OnceLock::new() }; FORMS.len()];
-/// How all tokens, names and forms begin, found in one pass.
+/// The beginnings of all tokens, names and forms, found in one pass.
 static BEGINNINGS: OnceLock<Beginnings> = OnceLock::new();
 
 #[expect(clippy::expect_used, reason = "the tables are fixed, and a test compiles all of them")]
@@ -42,7 +42,7 @@ fn compiled(pattern: &str) -> Regex {
     Regex::new(pattern).expect("the pattern of a form is a regular expression")
 }
 
-/// Looks for whatever may begin a secret, or stands in every text that has one of a form.
+/// Looks for everything that may begin a secret, or that every text with a secret of some form contains.
 struct Beginnings {
     pattern: Regex,
     /// The meanings of each of them.
@@ -54,13 +54,13 @@ struct Beginnings {
 struct Meaning {
     /// Rows of the tokens, in order.
     tokens: Vec<usize>,
-    /// The length of the ending of a name that it is, or begins with.
+    /// The length of the ending of a name that it is or begins with.
     word: Option<usize>,
-    /// Rows of the forms of which it is a sign, or has one in it.
+    /// Rows of the forms of which it is or contains a sign.
     forms: Vec<usize>,
 }
 
-/// In place of a form: the room of cookies, which is none of the table.
+/// The row of cookies, which are no form of the table.
 const COOKIES: usize = FORMS.len();
 
 impl Beginnings {
@@ -194,7 +194,7 @@ struct Signed {
     found: Vec<(usize, Range<usize>)>,
 }
 
-/// Bytes before a sign and from it on in which its line ends.
+/// Bytes before a sign, and from it on, that are searched for the ends of its line.
 const BEFORE: usize = 1_024;
 const FROM: usize = 16_384;
 
@@ -324,13 +324,13 @@ pub fn mask(text: &str) -> Cow<'_, str> {
     replaced(text, label)
 }
 
-/// The same for a text of which only a few words are used: one word for each secret.
+/// The same for a text of which only a few words are used: each mask is one word.
 pub(crate) fn blank(text: &str) -> Cow<'_, str> {
     replaced(text, |_| "‹masked›".to_owned())
 }
 
-/// [`truncate_to_token_budget`]. Where the text has to be cut its secrets are masked before: half of one
-/// is known for none any more.
+/// [`truncate_to_token_budget`]. Where the text has to be cut, its secrets are masked first: half of one is not
+/// recognized.
 pub fn cut_to_token_budget<'a>(text: &'a str, max: usize, indicator: &str) -> Cow<'a, str> {
     match truncate_to_token_budget(text, max, indicator) {
         Cow::Owned(_) => truncate_to_token_budget(&mask(text), max, indicator).into_owned().into(),
@@ -338,12 +338,12 @@ pub fn cut_to_token_budget<'a>(text: &'a str, max: usize, indicator: &str) -> Co
     }
 }
 
-/// The same for a part of another text: it keeps no secret, also where nothing has to be cut.
+/// The same for a part of another text: its secrets are masked even where nothing has to be cut.
 pub fn take_to_token_budget(text: &str, max: usize, indicator: &str) -> String {
     truncate_to_token_budget(&mask(text), max, indicator).into_owned()
 }
 
-/// How often a text is searched again: beside a mask, the text around it may have another meaning.
+/// The most times that a text is searched again: a mask may change the meaning of the text around it.
 const AGAIN: usize = 8;
 
 fn replaced(text: &str, with: impl Fn(&'static str) -> String) -> Cow<'_, str> {
@@ -409,7 +409,7 @@ pub(crate) fn has_mask(text: &str) -> bool {
     text.contains(LABEL.0)
 }
 
-/// How long the mask is that a text begins with, in bytes; none if it begins with none.
+/// Returns the length of the mask that a text begins with, in bytes; none if it begins with none.
 pub(crate) fn label_at_start(text: &str) -> Option<usize> {
     let (begin, end) = LABEL;
     let at = text.strip_prefix(begin)?.find(end)?;

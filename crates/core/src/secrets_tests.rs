@@ -5,7 +5,7 @@ use super::fakes::{HEX, MIXED, fakes, made, named, placed};
 use super::providers::{SHAPES, drawn, filled};
 use super::*;
 
-/// Whether none of the secret is left but what its beginning gives away of its kind.
+/// Asserts that nothing is left of the secret but its beginning, which only shows its kind.
 #[track_caller]
 fn gone(text: &str, secret: &str, kind: &str) {
     let masked = mask(text);
@@ -275,7 +275,7 @@ fn a_text_full_of_beginnings_is_looked_at_once() {
             let meaning = &Beginnings::get().meanings[begin.as_str()];
             token_at(&text, begin.start(), meaning, &mut scanned);
         }
-        // Those of a bounded length are looked at that far each time.
+        // Tokens of a bounded length are read up to that length each time.
         assert!(scanned.steps < 60 * text.len(), "{}: {}", &text[..20], scanned.steps);
     }
 }

@@ -1,4 +1,5 @@
-//! What is kept of a session for the next process that follows it, beside the texts that its model was sent.
+//! The state of a session that is kept for the next process that follows it, beside the texts that its model was
+//! sent.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,12 +14,12 @@ pub enum SessionState {
         /// Whether frame mode was on.
         on: bool,
     },
-    /// How many tokens the provider counts for those that are estimated.
+    /// The ratio of the provider's tokens to estimated ones.
     TokensPerEstimate {
         /// Real tokens for 100 estimated ones.
         percent: u32,
     },
-    /// How many tokens the session's model takes at most.
+    /// The most tokens that the session's model takes.
     ModelLimit {
         /// The provider's tokens.
         tokens: u64,
@@ -30,7 +31,7 @@ pub enum SessionState {
     },
     /// Reasoning that must not be sent again, since it was written after another prefix.
     Stale {
-        /// How much is stale.
+        /// The extent of it.
         reach: StaleReach,
         /// The host's id of the message.
         message: String,
@@ -39,7 +40,7 @@ pub enum SessionState {
     BrokenTurn(BrokenTurn),
 }
 
-/// How much is stale, seen from a message.
+/// The extent of stale reasoning, seen from a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StaleReach {
@@ -110,7 +111,7 @@ impl SessionState {
     }
 }
 
-/// What a text is for that was sent to a model and is kept.
+/// The purpose of a text that was sent to a model and is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RenderedText {
     /// A system prompt; its slot goes on with the epoch.
@@ -131,7 +132,7 @@ impl RenderedText {
         }
     }
 
-    /// The kind of the text in a slot. None where the slot is none of a text.
+    /// The kind of the text in a slot. None where the slot holds no text.
     pub fn of_slot(slot: &str) -> Option<Self> {
         [Self::System, Self::Note, Self::Outside]
             .into_iter()

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::frame::FrameNum;
 
-/// How long a session that is over is still remembered, in milliseconds.
+/// The time for which a session that is over is still remembered, in milliseconds.
 pub const REMEMBERED: i64 = 60 * 60 * 1_000;
 
 /// The least time that a waiting caller has to take a session's results itself, in milliseconds.
@@ -24,7 +24,7 @@ const PATTERN_SIZE: usize = 1 << 20;
 pub struct SubagentSettings {
     /// Whether child sessions are tracked. Otherwise they get no frames.
     pub enabled: bool,
-    /// From this many milliseconds on a session is meaningful.
+    /// The age from which on a session is meaningful, in milliseconds.
     pub min_duration: u64,
     /// From this many messages on a session is meaningful.
     pub min_messages: u64,
@@ -142,7 +142,7 @@ pub struct SubagentSession {
     pub is_subagent: bool,
     /// Whether it has, or had, a frame.
     pub has_frame: bool,
-    /// How many messages it holds.
+    /// The number of its messages.
     pub message_count: u64,
     /// Whether it has fallen silent.
     pub is_idle: bool,

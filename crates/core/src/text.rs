@@ -1,4 +1,4 @@
-//! Text as the context needs it: how much it costs, cut to a budget, its keywords, its first words.
+//! Text as the context needs it: its cost, cuts to a budget, keywords, first words.
 
 mod keywords;
 mod sentence;
@@ -93,7 +93,7 @@ pub fn format_duration(ms: i64) -> String {
 
 /// Bytes of a text in which a title's words are looked for.
 const READ: usize = 4_096;
-/// How many characters a title has at most; writing without spaces has no words to count.
+/// The most characters of a title; writing without spaces has no words to count.
 const TITLE_CHARS: usize = 60;
 
 /// Returns the first two to five (`n`) words of a user's text, on one line and without Markdown or tags: a title for

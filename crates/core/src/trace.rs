@@ -1,5 +1,5 @@
-//! Sessions as other tools draw them: which frame was worked in when, what called the model and tools, and the tokens
-//! of it.
+//! Sessions as other tools draw them: the frames with their times, the calls of the model and of tools, and their
+//! tokens.
 //!
 //! These are plain data, put together from a store or from a recording. Not here: the formats of other tools, which
 //! are the crate `exports`.
@@ -37,7 +37,7 @@ pub struct FrameTrace {
     pub id: String,
     /// The frame that it is part of, which may be another session's.
     pub parent: Option<ParentTrace>,
-    /// The id of the outermost frame around it: its own of one that is part of none.
+    /// The id of the outermost frame around it; its own id where it is part of none.
     pub root: String,
     /// Its title.
     pub title: String,
@@ -69,7 +69,7 @@ pub struct ParentTrace {
 pub struct FrameContent {
     /// The conditions under which it is done.
     pub criteria: String,
-    /// What came of it.
+    /// Its results.
     pub results: Option<String>,
 }
 
@@ -82,7 +82,7 @@ pub struct Step {
     pub role: Role,
     /// When it began. Milliseconds since 1970.
     pub from: i64,
-    /// When all of it was there. Milliseconds since 1970.
+    /// The time at which it was complete. Milliseconds since 1970.
     pub to: i64,
     /// The innermost frame that was open when it began.
     pub frame: Option<FrameNum>,
@@ -164,7 +164,7 @@ pub struct ToolCall {
     pub content: Option<ToolContent>,
 }
 
-/// What a tool was given, and what it said.
+/// The input and the output of a tool.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolContent {
     /// Its arguments.
@@ -174,7 +174,7 @@ pub struct ToolContent {
 }
 
 impl SessionTrace {
-    /// Its frames, and those of other sessions that it worked in.
+    /// Returns its frames, and those of other sessions that it worked in.
     pub fn all_frames(&self) -> impl Iterator<Item = &FrameTrace> {
         self.frames.iter().chain(&self.guests)
     }

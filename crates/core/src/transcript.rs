@@ -27,7 +27,7 @@ pub enum MessageKind {
     Summary,
 }
 
-/// How a tool call ended, as far as the transcript shows.
+/// The outcome of a tool call, as far as the transcript shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CallState {
@@ -74,7 +74,7 @@ pub enum PartBody {
         call: String,
         /// The tool's name.
         tool: String,
-        /// How it ended.
+        /// Its outcome.
         state: CallState,
     },
     /// A file that the user attached.
@@ -134,16 +134,16 @@ pub struct Anchor {
 #[serde(transparent)]
 pub struct SpanNum(pub u64);
 
-/// The first version of the renderer with whose folds the calls after the push in its step leave. Folds of earlier
+/// The first version of the renderer in whose folds the calls after the push in its step leave. Folds of earlier
 /// versions keep those calls, so that requests stay as they were.
 pub const CALLS_LEAVE: u32 = 2;
 
-/// The first version of the renderer with whose folds of user turns that leaves which the host added to the
-/// message that began the turn. With earlier ones it stayed, and it stays where that was sent.
+/// The first version of the renderer in whose folds of user turns the host's additions to the message that began the
+/// turn leave. In earlier ones they stayed, and they stay where that was sent.
 pub const ADDITIONS_LEAVE: u32 = 3;
 
-/// The first version of the renderer with whose folds the calls after the pop in its step join the push's step where
-/// the model thought before both. With earlier versions they stayed a step, without thinking.
+/// The first version of the renderer in whose folds the calls after the pop in its step join the push's step where
+/// the model thought before both. In earlier versions they stayed a step, without thinking.
 pub const CALLS_JOIN: u32 = 4;
 
 /// The replacement of a span once it is folded: fixed when it is first made, replayed ever after.
@@ -161,7 +161,7 @@ pub struct Fold {
     /// The version of the renderer that made `text`, which also determines the parts that leave with the span: see
     /// [`CALLS_LEAVE`].
     pub renderer: u32,
-    /// Why the span is sent as it is all the same; none where it is folded.
+    /// The reason why the span is sent unfolded all the same; none where it is folded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held: Option<Held>,
 }
@@ -210,7 +210,7 @@ pub enum Held {
     },
 }
 
-/// How a span was opened.
+/// The opening of a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SpanOrigin {
@@ -257,7 +257,7 @@ impl SpanOrigin {
     }
 }
 
-/// How a frame stood at the close of a span.
+/// The state of a frame at the close of a span.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outcome {
     /// The status that it took.
@@ -306,7 +306,7 @@ pub struct Span {
     pub session: String,
     /// Where it begins: after the step of the push call.
     pub open: Anchor,
-    /// How it was opened.
+    /// Its opening.
     pub origin: SpanOrigin,
     /// Where it ends, including the pop call; none while it is open.
     pub close: Option<Anchor>,

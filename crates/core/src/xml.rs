@@ -17,13 +17,13 @@ pub fn visible(text: &str) -> Cow<'_, str> {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum XmlContext {
-    /// Not as XML: only makes invisible characters visible.
+    /// Not as XML: only invisible characters are made visible.
     Plain,
     /// Between tags: quotes may stand as they are, which reads better and costs less.
     Content,
     /// Any place that keeps line ends.
     Anywhere,
-    /// In an attribute, whose reader would make a blank of a line end or tab.
+    /// In an attribute, whose reader would turn a line end or tab into a blank.
     Attribute,
 }
 
@@ -110,7 +110,7 @@ impl XmlWriter {
         self.out.push_str(lines);
     }
 
-    /// Lines of our own words inside an element, indented like it; escaped.
+    /// Writes lines of our own words inside an element, indented like it; escaped.
     pub fn lines(&mut self, text: &str) {
         for line in text.lines() {
             for _ in 0..self.level {
@@ -150,7 +150,7 @@ impl Tag<'_> {
         self
     }
 
-    /// An attribute that stands only when there is something to say.
+    /// Adds an attribute, if there is a value.
     pub fn attr_if(self, name: &'static str, value: Option<impl Display>) -> Self {
         match value {
             Some(value) => self.attr(name, value),

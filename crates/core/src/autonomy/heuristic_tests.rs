@@ -194,8 +194,7 @@ fn what_was_seen_is_not_put_into_an_agents_mouth() {
 }
 
 proptest! {
-    /// More of what a heuristic is about never makes it less sure, and of what speaks against never
-    /// surer.
+    /// More evidence for a heuristic never makes it less sure, and more evidence against it never surer.
     #[test]
     fn more_of_it_is_never_less_sure(base in signals(), more in 1..9_u32) {
         let with = |change: &dyn Fn(&mut Signals)| {

@@ -10,7 +10,7 @@ use super::{Heuristic, Signals, SuggestionKind, pop, push};
 pub struct Judgement {
     /// The kind of suggestion.
     pub kind: SuggestionKind,
-    /// How sure they are together, 0 to 100: as the surest of them, and a tenth of each of the others.
+    /// Their joint confidence, 0 to 100: that of the surest, and a tenth of that of each other one.
     pub confidence: u8,
     /// The reading of each, the surest first.
     pub readings: Vec<Reading>,

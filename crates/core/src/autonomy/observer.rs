@@ -12,7 +12,7 @@ use crate::named_steps::{is_our_command, is_ours};
 
 /// Keywords below which a request is a remark and no new goal.
 const REMARK: usize = 4;
-/// Steps after which a failure that did not come again counts no more.
+/// Steps after which a failure that did not come again no longer counts.
 const FORGOTTEN: u32 = 20;
 /// Kinds of failures that are kept in mind.
 const FAILURES: usize = 32;

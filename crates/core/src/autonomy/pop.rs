@@ -1,9 +1,9 @@
-//! When a frame should be ended.
+//! Heuristics for the end of a frame.
 
 use super::reading::{Points, Reading, as_said};
 use super::{Heuristic, Signals};
 
-/// Steps that a frame needs before the fill of the context is held against it.
+/// Steps that a frame needs before a full context is a reason to end it.
 const YOUNG: u32 = 3;
 
 /// 35 points for a check that went well since a file was last written, 50 if it had failed before; 20
@@ -65,8 +65,8 @@ pub(super) fn stagnation(signals: &Signals) -> Reading {
     if stuck.confidence > open.confidence { stuck } else { open }
 }
 
-/// The share of the model's limit that the context takes, in percent, once the frame has a few steps or the agent
-/// says it.
+/// The share of the model's limit that the context takes, in percent, once the frame has a few steps, or as the agent
+/// reports it.
 pub(super) fn context_overflow(signals: &Signals) -> Reading {
     let mut points = Points::default();
     if let Some(fill) = signals.said.fill {

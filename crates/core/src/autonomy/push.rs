@@ -1,9 +1,9 @@
-//! When a child frame should be opened.
+//! Heuristics for opening a child frame.
 
 use super::reading::{Points, Reading, as_said};
 use super::{Heuristic, Signals};
 
-/// Divergence from which on a request is another goal, in percent.
+/// The least divergence, in percent, at which a request is another goal.
 const ANOTHER_GOAL: u8 = 70;
 /// Tokens that a frame may take before it counts as long, where the model's limit is unknown or large.
 const LONG: u64 = 80_000;

@@ -4,7 +4,7 @@
 use crate::fact::Fact;
 use crate::text::{extract_keywords, first_words, stem_hash};
 
-/// How many keywords of a message count.
+/// The most keywords of a message that count.
 const KEYWORDS: usize = 24;
 /// Words of a request by which it is named.
 const TOPIC: usize = 5;

@@ -106,7 +106,7 @@ impl Signals {
         };
         raise(&mut signals.new_files, hints.files_changed);
         if hints.successes > 0 {
-            // Whoever asks whether it is time to pop has seen success and not just now.
+            // An agent that asks whether to pop has seen success, and some steps ago.
             signals.settled_steps = u32::MAX;
         }
         signals.tokens = signals.tokens.max(hints.tokens);

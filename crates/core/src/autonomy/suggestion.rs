@@ -11,9 +11,9 @@ use crate::dialect::Dialect;
 use crate::frame::{Frame, FrameNum};
 use crate::returned::{MARK, label, one_line};
 
-/// How long a suggestion waits to be acted on; milliseconds.
+/// The time for which a suggestion waits to be acted on; milliseconds.
 pub const LIFETIME: i64 = 5 * 60 * 1000;
-/// How long a heuristic says nothing more about a frame once it has spoken; milliseconds.
+/// The time for which a heuristic makes no further suggestion about a frame; milliseconds.
 pub const QUIET: i64 = 30 * 60 * 1000;
 
 /// A suggestion that was made to a session.

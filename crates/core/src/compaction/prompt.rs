@@ -33,7 +33,7 @@ impl Text {
 /// The input of a prompt.
 #[derive(Clone, Copy, Debug)]
 pub struct PromptInput<'a> {
-    /// How frames are spoken of.
+    /// The words for frames.
     pub dialect: Dialect,
     /// The purpose of the compaction.
     pub kind: CompactionType,
@@ -51,8 +51,8 @@ pub struct PromptInput<'a> {
     pub results: Option<&'a str>,
     /// The focus of the summary.
     pub note: Option<&'a str>,
-    /// The summary of an earlier compaction, which is gone once this one is made. Only for types
-    /// that replace the host's prompt, which would have it in it.
+    /// The summary of an earlier compaction, which is gone once this one is made. Only for types that replace the
+    /// host's prompt, which would contain it.
     pub earlier: Option<&'a str>,
     /// Further knowledge for the summariser: the tree, as its reader will need it.
     pub around: &'a str,

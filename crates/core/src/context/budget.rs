@@ -1,4 +1,4 @@
-//! How many tokens the context and its sections may take.
+//! The tokens that the context and its sections may take.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -32,12 +32,12 @@ impl Default for TokenBudget {
 pub(super) struct Calibration(f64);
 
 impl Calibration {
-    /// A factor that is no sensible one (zero, negative, not a number) corrects nothing.
+    /// A factor that makes no sense (zero, negative, not a number) corrects nothing.
     pub(super) fn new(factor: f64) -> Self {
         Self(if factor.is_finite() && factor > 0.0 { factor.clamp(0.25, 4.0) } else { 1.0 })
     }
 
-    /// Returns the cost of `units` of estimate in tokens, rounded up.
+    /// Returns the cost in tokens of so many `units` of the estimate, rounded up.
     pub(super) fn tokens(self, units: usize) -> usize {
         #[expect(
             clippy::cast_possible_truncation,
@@ -48,7 +48,7 @@ impl Calibration {
         tokens
     }
 
-    /// How many units of estimate `tokens` allow.
+    /// Returns the units of the estimate that so many `tokens` allow.
     pub(super) fn units(self, tokens: usize) -> usize {
         #[expect(
             clippy::cast_possible_truncation,

@@ -1,4 +1,4 @@
-//! Rendered contexts that are still good.
+//! A cache of rendered contexts.
 
 use std::sync::Arc;
 
@@ -44,26 +44,26 @@ impl Default for ContextCache {
 }
 
 impl ContextCache {
-    /// How many contexts are kept by default.
+    /// The number of contexts that are kept by default.
     pub const CAPACITY: usize = 50;
 
-    /// How many milliseconds a context is good for by default.
+    /// The lifetime of a context by default, in milliseconds.
     pub const LIFETIME_MS: i64 = 30_000;
 
-    /// A cache of at most `capacity` contexts, each good for `lifetime_ms` milliseconds.
+    /// Makes a cache of at most `capacity` contexts, each valid for `lifetime_ms` milliseconds.
     pub fn new(capacity: usize, lifetime_ms: i64) -> Self {
         Self { capacity, lifetime_ms, entries: Vec::new(), hits: 0, misses: 0 }
     }
 
-    /// The context of `session` in the state `hash` ([`super::ContextInput::state_hash`]), if it
-    /// is still good at `now`, in milliseconds.
+    /// The context of `session` in the state `hash` ([`super::ContextInput::state_hash`]), if it is still valid at
+    /// `now`, in milliseconds.
     pub fn get(&mut self, session: &str, hash: u64, now: i64) -> Option<Arc<RenderedContext>> {
         let found = self.position(session, hash).and_then(|at| self.take(at, now));
         self.misses += u64::from(found.is_none());
         found
     }
 
-    /// Returns the context of `session` that was last marked with `mark` ([`Self::mark`]), if it is still good. A
+    /// Returns the context of `session` that was last marked with `mark` ([`Self::mark`]), if it is still valid. A
     /// miss is not counted, since the caller then looks up the state.
     pub fn marked(&mut self, session: &str, mark: u64, now: i64) -> Option<Arc<RenderedContext>> {
         let marked = |entry: &Entry| entry.mark == Some(mark) && entry.session == session;
@@ -71,14 +71,14 @@ impl ContextCache {
         self.take(at, now)
     }
 
-    /// Marks the entry of a state with a key by which it is found faster. Its age does not change.
+    /// Marks the entry of a state with a key that finds it faster. Its age does not change.
     pub fn mark(&mut self, session: &str, hash: u64, mark: u64) {
         if let Some(at) = self.position(session, hash) {
             self.entries[at].mark = Some(mark);
         }
     }
 
-    /// The context at a place, which becomes the most recently used one, or goes if it is too old.
+    /// Returns the context at a place, which becomes the most recently used one. One that is too old is dropped.
     fn take(&mut self, at: usize, now: i64) -> Option<Arc<RenderedContext>> {
         let entry = self.entries.remove(at);
         // A clock that was set back would otherwise keep it for ever.
@@ -105,14 +105,14 @@ impl ContextCache {
         self.entries.push(Entry { session, hash, mark: None, made_at: now, context });
     }
 
-    /// Drops the entries of one session; returns how many there were.
+    /// Drops the entries of one session and returns their number.
     pub fn invalidate(&mut self, session: &str) -> usize {
         let before = self.entries.len();
         self.entries.retain(|entry| entry.session != session);
         before - self.entries.len()
     }
 
-    /// Drops everything; says how many contexts that was. The counters go on.
+    /// Drops everything and returns the number of contexts. The counters go on.
     pub fn clear(&mut self) -> usize {
         let dropped = self.entries.len();
         self.entries.clear();

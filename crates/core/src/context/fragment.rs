@@ -65,7 +65,7 @@ pub(super) struct Fragment {
 /// No field is worth a tag with less text than this.
 const LEAST_TEXT: usize = 3 * UNITS_PER_TOKEN;
 
-/// No more of a text is read than so many bytes for each token that there is room for: prose has 5.
+/// Bytes of a text that are read for each token that there is room for: prose has 5.
 const BYTES_PER_TOKEN: usize = 7;
 
 /// A title that costs no more is shown whole, if at all possible.
@@ -80,7 +80,7 @@ struct Field {
     /// Its share of the room, when there is too little.
     weight: usize,
     truncated: bool,
-    /// The frame whose it is, and the one in which it holds, with all below.
+    /// Of a decision or a pin: its frame, and the frame in which it holds, with all frames below.
     holds: Option<(FrameNum, FrameNum)>,
 }
 
@@ -206,7 +206,7 @@ impl Fields {
         self.fields.push(Field { tag, is_key, text: escaped, weight, truncated, holds: None });
     }
 
-    /// They outlive the frame: once it is over, those beside it go by them, too.
+    /// They outlive the frame: once it is over, they hold for the frames beside it, too.
     fn decisions(&mut self, frame: &Frame, relation: Relation) {
         let before = self.fields.len();
         self.add("decisions", &joined(frame.taken(), "; ", self.max_bytes), 2);
@@ -216,8 +216,8 @@ impl Fields {
         }
     }
 
-    /// Adds the facts that the frame was given for its work, but not for a sibling, whose work is over, nor where the
-    /// prompt repeats them.
+    /// Adds the facts that the frame was given for its work, but neither those of a sibling, whose work is over, nor
+    /// where the prompt repeats them.
     fn facts(&mut self, frame: &Frame, manner: Manner) {
         if manner.relation != Relation::Sibling && manner.stated != Some(Stated::Prompt) {
             self.add("context", &joined(frame.facts(), "\n", self.max_bytes), 4);
@@ -428,7 +428,7 @@ fn tags(frame: &Frame, manner: Manner, truncated: bool) -> (String, String) {
     (head.finish(), tail.finish())
 }
 
-/// Title, status and dense results of a frame whose full results the reader has already.
+/// Renders title, status and dense results of a frame whose full results the reader has already.
 fn one_line(frame: &Frame, beside: Beside<'_>, dialect: Dialect, limit: usize) -> Option<Fragment> {
     let max_bytes = (limit / UNITS_PER_TOKEN).saturating_mul(BYTES_PER_TOKEN).saturating_add(256);
     let results = one_line_of(&beside.results(frame), max_bytes);

@@ -9,8 +9,8 @@ use crate::text::cap;
 /// (`updated_at` and the text's length count too).
 const HASHED_BYTES: usize = 4096;
 
-/// A fingerprint of the frames that a context shows: it changes with every change of one of them.
-/// Not cryptographic, and only good within one version of the program.
+/// Returns a fingerprint of the frames that a context shows: it changes with every change of one of them. Not
+/// cryptographic, and only valid within one version of the program.
 pub fn generate_state_hash(
     frame: &Frame,
     ancestors: &[Frame],

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::frame::{Frame, FrameNum, Status};
 
-/// How many frames stand where.
+/// Numbers of frames by their status.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct StatusCounts {
     /// Defined, not started.

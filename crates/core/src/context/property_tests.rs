@@ -73,7 +73,7 @@ proptest! {
         if out.metadata.over_budget {
             prop_assert!(!out.text.contains("<frame "), "only pins may be too much");
         }
-        // The line that says how many were left out may stand beyond the section's budget.
+        // The line with the number of omissions may exceed the section's budget.
         let notice = budget::Calibration::new(calibration).tokens(1600);
         for tokens in [tokens.ancestors, tokens.siblings] {
             prop_assert!(tokens <= section.max(notice));

@@ -21,8 +21,8 @@ pub fn render(input: &ContextInput<'_>) -> RenderedContext {
     render_since(input, &mut |_| String::new())
 }
 
-/// The same, with the changes of siblings since they ended, such as `[gone since: a.rs]`, or nothing. `since` is
-/// called only for siblings that there is room for, so that it may read files.
+/// The same as [`render`], with the changes of siblings since they ended, such as `[gone since: a.rs]`, or nothing.
+/// `since` is called only for siblings that there is room for, so that it may read files.
 pub fn render_since(
     input: &ContextInput<'_>,
     since: &mut dyn FnMut(&Frame) -> String,
@@ -62,7 +62,7 @@ struct Page<'a> {
 impl Page<'_> {
     fn render(&mut self, since: Since<'_>) -> RenderedContext {
         let pins = Section::of(pins(self.input.pins));
-        // The outermost tag is written last, but its cost must be known first: at its longest.
+        // The outermost tag is written last, but its cost must be known first: that of the longest one is taken.
         let sections = match self.input.planned_siblings {
             [] => &ALL_SECTIONS[..ALL_SECTIONS.len() - 1],
             _ => &ALL_SECTIONS[..],
@@ -316,7 +316,7 @@ impl Page<'_> {
         section
     }
 
-    /// Plans beside the frame, so that whoever works on it alone leaves them to others.
+    /// Renders the plans beside the frame, so that a session that works on it alone leaves them to others.
     fn planned_siblings(&mut self, room: usize) -> Section {
         let given = self.input.planned_siblings;
         if given.is_empty() || !self.input.parts.current {
@@ -434,7 +434,7 @@ fn listed(name: &'static str, chosen: &[Chosen<'_>], omitted: usize) -> Section 
     wrapped(name, chosen.len(), omitted, &lines, units)
 }
 
-/// `lines`, which cost `units`, in an element that says how many they are and how many are missing.
+/// `lines`, which cost `units`, in an element that says their number and how many are missing.
 fn wrapped(name: &'static str, count: usize, omitted: usize, lines: &str, units: usize) -> Section {
     let mut xml = XmlWriter::new(1);
     let omitted = (omitted > 0).then_some(omitted);

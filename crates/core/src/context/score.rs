@@ -1,4 +1,4 @@
-//! How much a frame's neighbours matter to the work in it.
+//! The relevance of a frame's neighbours to the work in it.
 
 use crate::frame::{Frame, FrameNum, Status};
 use crate::text::{cap, extract_keywords, for_each_word, stem_hash};
@@ -8,13 +8,13 @@ pub const MIN_RELEVANCE: u32 = 30;
 
 const HOUR: i64 = 60 * 60 * 1000;
 
-/// How much of each of a sibling's texts is searched for keywords, in bytes.
+/// Bytes of each of a sibling's texts that are searched for keywords.
 const SEARCHED_BYTES: usize = 400;
 
-/// How many of a sibling's decisions (the last) and artifacts are searched for keywords.
+/// The number of a sibling's decisions (the last ones) and artifacts that are searched for keywords.
 const SEARCHED_ITEMS: usize = 8;
 
-/// From this many keywords on, a criterion need not share all of them to be fully about the same.
+/// Shared keywords that are enough for two goals to count as fully the same, however many more one of them has.
 const ENOUGH_KEYWORDS: usize = 8;
 
 /// Returns the weight of an ancestor. `depth` is its distance: 1 for the parent, which always outranks the others;
@@ -91,8 +91,8 @@ impl Criteria {
         score_with(self.overlap(sibling), sibling, now)
     }
 
-    /// The score of a sibling that is relevant enough. One that shares no keyword never is; a failed one is where a
-    /// completed one like it would be.
+    /// Returns the score of a sibling that is relevant enough. One that shares no keyword never is; a failed one is
+    /// if a completed one with the same texts would be.
     fn relevant(&self, sibling: &Frame, min_relevance: u32, now: i64) -> Option<u32> {
         let overlap = self.overlap(sibling);
         let score = score_with(overlap, sibling, now);

@@ -1,4 +1,4 @@
-//! Which neighbours are shown within a budget, and how much of each.
+//! Selection of the neighbours that are shown within a budget, and of the length of each.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -26,7 +26,7 @@ pub struct Chosen<'a> {
     pub(super) units: usize,
 }
 
-/// Frames that are shown, best first, and how many are not.
+/// Frames that are shown, best first, and the number of those that are not.
 #[derive(Clone, Debug, Default)]
 pub struct Selection<'a> {
     /// Shown.
@@ -119,7 +119,7 @@ pub(super) fn ancestors_within<'a>(
 /// Which siblings are wanted.
 pub(super) struct Wanted<'a> {
     pub(super) current: Option<FrameNum>,
-    /// Whether of those whose results stand above only those are of which there is something new to say.
+    /// Whether siblings whose results stand above are left out unless there is something new to say about them.
     pub(super) only_news: bool,
     pub(super) goal: &'a str,
     pub(super) min_relevance: u32,

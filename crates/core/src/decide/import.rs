@@ -11,7 +11,7 @@ use crate::evidence::Evidence;
 use crate::frame::{Frame, FrameNum, Status};
 use crate::limits::Limits;
 
-/// Handles may be this far beyond the next one to be kept: every one below is given up.
+/// The greatest distance of a handle from the next free one at which it is kept: all handles in between are lost.
 const FARTHEST: u64 = 1_000_000;
 
 /// Frames to be taken over.
@@ -50,7 +50,7 @@ pub struct Takeover {
     pub counts: ImportCounts,
 }
 
-/// The number of frames that an import took over, and of the changes to them.
+/// Counts of the frames that an import took over, left as they were, and had to change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ImportCounts {
@@ -68,8 +68,8 @@ pub struct ImportCounts {
     pub blocked: u64,
 }
 
-/// Decides about frames from elsewhere. Those that the tree knows by an id or a former id are left, so that importing
-/// twice changes nothing.
+/// Decides about frames from elsewhere. Those that the tree knows by an id or a former id are left as they are, so
+/// that importing twice changes nothing.
 pub fn import<N: Neighbourhood>(
     tree: &N,
     import: &Import,
@@ -158,7 +158,7 @@ enum Parent {
     Fresh(usize),
 }
 
-/// Takes one frame of each cycle out of it; returns how many there were.
+/// Takes one frame of each cycle out of it, and returns the number of cycles.
 fn open_cycles(parents: &mut [Parent]) -> u64 {
     // In which walk a frame was come by; 0 for none yet.
     let mut seen = vec![0; parents.len()];
@@ -223,8 +223,8 @@ fn depths<N: Neighbourhood>(
     Ok((depths.into_iter().map(Option::unwrap_or_default).collect(), raised))
 }
 
-/// Numbers for `count` things from `next` on: those that they wish for where all can have theirs, so that
-/// texts that name them go on being right, else new ones in the order of the wishes.
+/// Returns numbers for `count` things from `next` on: the wished ones if all can have theirs, so that texts that name
+/// them stay right, and else new ones in the order of the wishes.
 fn numbers(next: u64, count: usize, wish: impl Fn(usize) -> u64) -> Vec<u64> {
     let mut order: Vec<usize> = (0..count).collect();
     order.sort_by_key(|at| wish(*at));
@@ -298,7 +298,7 @@ fn create<N: Neighbourhood>(
     Ok(())
 }
 
-/// Puts planned siblings in the order of their plan, where that is another one than that of their handles.
+/// Puts planned siblings in the order of their plan, where it differs from that of their handles.
 fn put_in_order(frames: &Ready<'_>, planned: &[String], events: &mut Vec<(i64, Event)>) {
     let places: HashMap<&str, usize> =
         planned.iter().enumerate().rev().map(|(place, id)| (id.as_str(), place)).collect();
@@ -319,7 +319,7 @@ fn put_in_order(frames: &Ready<'_>, planned: &[String], events: &mut Vec<(i64, E
     }
 }
 
-/// Lets sessions that came with the frames go on where they were: in their deepest frame in progress.
+/// Lets sessions that came with the frames continue where they were: in their deepest frame in progress.
 fn activate<N: Neighbourhood>(
     tree: &N,
     frames: &Ready<'_>,

@@ -18,8 +18,8 @@ pub struct OpenRoot {
     pub host: String,
     /// The session that started it, for a child session: its active frame becomes the parent.
     pub parent_session: Option<String>,
-    /// The frame that it belongs to, while that one is in progress; it goes before the one that the
-    /// parent's session works in by now.
+    /// The frame that it belongs to, while that one is in progress; it has precedence over the one that the parent's
+    /// session works in by now.
     pub caller: Option<FrameNum>,
     /// The identity of the frame.
     pub identity: Identity,
@@ -375,7 +375,7 @@ pub(super) fn check_place<N: Neighbourhood>(
             limit: u64::from(limits.depth),
         });
     }
-    // Roots are the user's own conversations: nothing that runs away makes them.
+    // Roots are the user's own conversations: no agent that runs away makes them.
     if parent.is_some() {
         let found = tree.child_count(parent).map_err(Refusal::Store)? + added;
         check_children(found, limits)?;

@@ -67,7 +67,7 @@ pub(super) fn create<N: Neighbourhood>(
     Ok(about(num, events))
 }
 
-/// Gives a frame another id; the old one goes on meaning it.
+/// Gives a frame another id; the old one stays an alias.
 pub(super) fn rename<N: Neighbourhood>(
     tree: &N,
     num: FrameNum,

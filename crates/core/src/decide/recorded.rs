@@ -1,4 +1,4 @@
-//! Sessions that another program recorded, of which more becomes known.
+//! Sessions that another program recorded, when more of them becomes known.
 
 use super::life::attached;
 use super::walk::opened;
@@ -35,7 +35,7 @@ pub(super) fn go_on<N: Neighbourhood>(
     Ok(about(num, events))
 }
 
-/// Puts an outermost frame below the one whose work it turned out to be.
+/// Puts an outermost frame below the one to whose work it turned out to belong.
 pub(super) fn place<N: Neighbourhood>(
     tree: &N,
     num: FrameNum,

@@ -110,7 +110,7 @@ fn labels(frames: &[Frame]) -> String {
     frames.iter().map(Frame::label).collect::<Vec<_>>().join(", ")
 }
 
-/// Returns a description of a frame's status, and of the status that it therefore can't get.
+/// Returns a description of a frame's status, and of the new status that this rules out.
 fn standing(frame: &Frame, next: Status) -> String {
     let status = match frame.status {
         Status::InProgress => "open",

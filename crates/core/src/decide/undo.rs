@@ -28,7 +28,7 @@ pub struct Reconcile {
 pub struct Fork {
     /// The new session; it has a root already.
     pub session: String,
-    /// The spans that it took along, in the order of their numbers.
+    /// The spans whose calls it took along, in the order of their numbers.
     pub spans: Vec<ForkedSpan>,
     /// Ids for the copied frames, at least as many as there are spans.
     pub ids: Vec<String>,
@@ -94,8 +94,8 @@ impl SpanStatus {
         }
     }
 
-    /// A frame stands as its last span left it. A push that was undone takes the frame out of the tree
-    /// and says nothing about its status; an activation that was undone never was.
+    /// A frame has the status in which its last span left it. A push that was undone takes the frame out of the tree
+    /// and says nothing about its status; an activation that was undone counts as if it had never been made.
     fn of(spans: &[Span]) -> Self {
         let last = spans.iter().rfind(|span| span.origin.made_frame() || !span.detached);
         match last {
@@ -165,7 +165,7 @@ impl<N: Neighbourhood> Overlay<'_, N> {
             }
             SpanStatus::InProgress { session } => self.begin(&frame, session),
             SpanStatus::Ended { session, outcome } => {
-                // The session that an undone activation brought in gives the frame back.
+                // The session that got the frame by an activation loses it when that is undone.
                 if frame.session.as_ref() != Some(session) {
                     self.begin(&frame, session);
                 }
@@ -197,9 +197,9 @@ impl<N: Neighbourhood> Overlay<'_, N> {
         }
     }
 
-    /// How a frame stands by its spans. A close that was undone may only have tidied up: the frame had
-    /// been invalidated while an inner one went on, and its span closed with the inner one's pop or with
-    /// its own reopening. It stays invalidated then.
+    /// Returns a frame's status by its spans. A close that was undone may only have tidied up: the frame had been
+    /// invalidated while an inner one went on, and its span closed with the inner one's pop or with its own
+    /// reopening. It stays invalidated then.
     fn standing(&self, spans: &[Span]) -> SpanStatus {
         let Some(last) = spans.iter().rfind(|span| !span.detached && span.close_undone) else {
             return SpanStatus::of(spans);

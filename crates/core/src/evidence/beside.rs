@@ -1,4 +1,4 @@
-//! Calls that were made together with the end of a span: the author of the results had not seen how they ended.
+//! Calls that were made together with the end of a span: the author of the results had not seen their ends.
 
 use super::gather::command_line;
 use super::{Action, Call, errors};

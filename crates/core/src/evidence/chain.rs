@@ -102,7 +102,7 @@ pub(super) fn segments(line: &str) -> Vec<Segment<'_>> {
     segments
 }
 
-/// Returns how each command ended, as far as the exit code of the line shows.
+/// Returns the exit code of each command, as far as it follows from that of the line.
 pub(super) fn exits(line: &str, segments: &[Segment<'_>], exit: Option<i64>) -> Vec<Option<i64>> {
     let mut exits = vec![None; segments.len()];
     let Some(exit) = exit else { return exits };
@@ -188,7 +188,7 @@ impl Scan<'_> {
                 self.at += 1;
                 return Some(Cut::Then);
             }
-            // Part of where something goes, as in `2>&1` and `&>log`.
+            // Part of a redirection, as in `2>&1` and `&>log`.
             '&' if before == Some('>') || rest.starts_with("&>") => self.at += 1,
             '&' => {
                 self.at += 1;

@@ -11,7 +11,7 @@ use super::document::Document;
 use super::room::is_prose;
 use super::symbols::{Symbol, around, symbols};
 
-/// Places from which on lines moved that evidence names.
+/// The most places after which lines moved that evidence names.
 const MOVES: usize = 12;
 
 /// A piece of a file that a call replaced.

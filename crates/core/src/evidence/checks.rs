@@ -1,4 +1,4 @@
-//! Commands that say whether work is right (tests, linters, builds), each with how it ended.
+//! Commands that show whether work is right (tests, linters, builds), each with its outcome.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -27,7 +27,7 @@ pub struct CheckRun {
 }
 
 impl CheckRun {
-    /// How it ended, where that is known.
+    /// Returns its outcome, where that is known.
     pub(super) fn how(&self) -> Option<String> {
         match (self.passed, self.said.as_str()) {
             (_, "") => None,
@@ -106,8 +106,8 @@ pub(super) fn checks(command: &str, call: &Call, project: &str) -> Vec<CheckRun>
     known.into_iter().map(run).collect()
 }
 
-/// The exit code of a line as its host reports it: a call that failed without one may have been refused, or cut off.
-/// None where a folder that it changes into is not there.
+/// Returns the exit code of a line as its host reports it: a call that failed without one may have been refused, or
+/// cut off. None where a folder that it changes into doesn't exist.
 fn known_exit(call: &Call) -> Option<i64> {
     let is_lost = call.output.contains("cd:") && call.output.contains("No such file");
     call.exit.filter(|exit| *exit == 0 || !is_lost)
@@ -139,7 +139,7 @@ fn together(
     CheckRun { line, passed: (counts.failed > 0).then_some(false), said }
 }
 
-/// Several runs of one command in a loop: whether they failed, never the sum of their tests.
+/// Describes several runs of one command in a loop: whether they failed, never the sum of their tests.
 fn runs(found: &[Summary], is_cut: bool) -> String {
     let failed = found.iter().filter(|run| run.counts.failed > 0).count();
     let count = found.len();
@@ -168,7 +168,7 @@ pub(super) enum CheckKind {
     Other,
 }
 
-/// Programs before the one that counts, without and with an argument of their own.
+/// Programs that run another one, which is the check; without and with an argument of their own.
 const WRAPPERS: [&str; 15] = [
     "time",
     "nice",

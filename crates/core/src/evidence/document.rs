@@ -1,4 +1,4 @@
-//! A file as far as a span shows it: which of its lines are known, which were put in and which were taken out.
+//! A file as far as a span shows it: its known lines, those that were put in and those that were taken out.
 //!
 //! Its content is learnt from reads, writes and edits. Unknown lines count, so that those after them have their
 //! numbers, but nothing is known of their content.
@@ -100,7 +100,7 @@ impl<'a> Document<'a> {
         self.rows.iter().any(|row| row.marked)
     }
 
-    /// How many lines were put in.
+    /// Returns the number of lines that were put in.
     pub(super) fn added(&self) -> usize {
         self.rows.iter().filter(|row| row.was.is_none()).count()
     }
@@ -143,7 +143,7 @@ impl<'a> Document<'a> {
         !self.gone.is_empty() || self.rows.iter().any(|row| row.was.is_none())
     }
 
-    /// Takes in that a line holds a text. False where it is known to hold another.
+    /// Records the text of a line. False where another one is known for it.
     #[must_use]
     pub(super) fn learn(&mut self, at: usize, text: impl Into<Cow<'a, str>>) -> bool {
         if !self.reaches(at + 1) {
@@ -167,7 +167,7 @@ impl<'a> Document<'a> {
         self.ends
     }
 
-    /// Makes rows up to a place; false where the file has not that many.
+    /// Makes rows up to a place; false where the file doesn't have that many.
     fn reaches(&mut self, length: usize) -> bool {
         if length > LONGEST || (self.ends && length > self.rows.len()) {
             return false;
@@ -226,8 +226,8 @@ impl<'a> Document<'a> {
         Ok(())
     }
 
-    /// Takes in an edit by the text that it replaced, which has to stand in lines that are known: once, or as often
-    /// as it likes where `all` of them were replaced.
+    /// Applies an edit by the text that it replaced, which has to stand in known lines: once, or any number of times
+    /// where `all` occurrences were replaced.
     pub(super) fn edit(&mut self, before: &str, after: &str, all: bool) -> Result<(), Unplaced> {
         if before.is_empty() || (all && self.whole().is_none()) {
             return Err(Unplaced);
@@ -243,7 +243,7 @@ impl<'a> Document<'a> {
             }
             let mut behind = 0;
             for hit in hits {
-                // Lines in which several of them stand are replaced together with the first one.
+                // Lines that hold several occurrences are replaced together with the first one.
                 if hit < behind {
                     continue;
                 }
@@ -335,7 +335,7 @@ impl<'a> Document<'a> {
         })
     }
 
-    /// Replaces lines, of which those stay that stand on both sides.
+    /// Replaces lines. Those that are the same before and after stay.
     fn replace(&mut self, at: usize, count: usize, new: Vec<Cow<'a, str>>) {
         let before: Vec<Option<&str>> =
             self.rows[at..at + count].iter().map(|row| row.text.as_deref()).collect();
@@ -355,7 +355,7 @@ impl<'a> Document<'a> {
         self.rows.splice(at..at + count, rows);
     }
 
-    /// Counts no line as changed that was taken out and put back in the same place.
+    /// No longer counts a line as changed that was taken out and put back in the same place.
     pub(super) fn settle(&mut self) {
         self.gone.sort_unstable();
         self.gone.dedup();

@@ -10,7 +10,7 @@ const LINES: usize = 200;
 
 /// Returns the most informative line of a failed call's output, in which its secrets are masked: the first of those
 /// that name an error, else the last line with words for a command, which reports its end there, and the first for
-/// any other tool. Cut to a length for people. None where a command discards its errors.
+/// any other tool. It is cut to a length for people. None where a command discards its errors.
 pub(super) fn telling_line<'a>(action: &Action, output: &'a str) -> Option<&'a str> {
     let lines = || output.lines().map(untagged);
     let named = lines().rev().take(LINES).filter(|line| names_an_error(line)).last();

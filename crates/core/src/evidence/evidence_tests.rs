@@ -471,7 +471,7 @@ fn activity() -> impl Strategy<Value = Activity> {
     prop_oneof![text().prop_map(Activity::Said), text().prop_map(Activity::Thought), call]
 }
 
-/// All that stands in a span, white space as in one line and folders with `/`.
+/// Returns all text of a span, with white space as in one line and folders with `/`.
 fn all_of(span: &[Activity]) -> String {
     let mut all = String::new();
     let mut add = |text: &str| {

@@ -87,7 +87,7 @@ const LAST: usize = 10;
 const LINES: usize = 40;
 /// Lines of a text that is kept.
 const PASSAGE: usize = 120;
-/// First lines of a file that are kept: so many at least, and up to the first definition so many at most.
+/// First lines of a file that are kept: those before the first definition, but at least and at most so many.
 const HEAD: RangeInclusive<usize> = 5..=20;
 /// Bytes of a text that is followed through changes.
 const BYTES: usize = 16_000;
@@ -200,7 +200,7 @@ fn heads(span: &[Activity], project: &str, passages: &[Passage], room: usize) ->
     newest(followed, *HEAD.end(), room)
 }
 
-/// Puts the first lines of a file that is shown behind those of all others.
+/// Moves the first lines of a file that was shown to the end of the list.
 fn show(followed: &mut Vec<Passage>, path: &str, head: Option<String>) {
     if let Some(text) = head {
         followed.retain(|known| known.path != path);
@@ -208,7 +208,7 @@ fn show(followed: &mut Vec<Passage>, path: &str, head: Option<String>) {
     }
 }
 
-/// Makes an edit in the first lines of its file, if it is in them alone. Whether they are known then.
+/// Applies an edit to the first lines of its file if it lies within them. Returns whether they are known afterwards.
 fn goes_on(head: &mut Passage, before: &str, edit: &Edit) -> bool {
     if !before.is_empty() && head.text.contains(before) {
         let times = if edit.all { usize::MAX } else { 1 };
@@ -233,13 +233,13 @@ fn head(path: &str, lines: &[(u32, &str)]) -> Option<String> {
     Some(text.join("\n").trim_end().to_owned())
 }
 
-/// Whether a text is no longer there once another one was replaced: that one holds it, or the one ends with lines
-/// that the other begins with.
+/// Whether a text is changed by the replacement of another one: the other contains it, or one of the two ends with
+/// lines that the other begins with.
 fn is_changed(text: &str, replaced: &str) -> bool {
     replaced.contains(text.trim()) || overlap(text, replaced) || overlap(replaced, text)
 }
 
-/// Whether a text begins with lines that another one ends with, of which one says something.
+/// Whether `front` ends with lines that `behind` begins with, of which at least one has a few letters or digits.
 fn overlap(front: &str, behind: &str) -> bool {
     let (front, behind): (Vec<&str>, Vec<&str>) =
         (front.lines().collect(), behind.lines().collect());

@@ -176,8 +176,8 @@ fn a_change_is_recent_among_the_last_calls() {
 }
 
 proptest! {
-    /// Files of a few different lines, changed by edits that say what stands there: what is kept stands in the
-    /// file at the end, and no text is kept twice.
+    /// Files of a few different lines, changed by edits that quote the lines there: what is kept stands in the file
+    /// at the end, and no text is kept twice.
     #[test]
     fn what_is_kept_of_a_file_stands_in_it(
         lines in proptest::collection::vec(0_u8..40, 3..12),

@@ -107,7 +107,7 @@ struct Work<'a> {
     files: Vec<File<'a>>,
     /// Lines with secrets.
     hidden: HashSet<&'a str>,
-    /// The last words and thoughts, where no other call came after them, and the file that they were given for.
+    /// The last words and thoughts, where no other call followed them, and the file that they explain.
     said: Option<&'a str>,
     thought: Option<&'a str>,
     explained: Option<String>,
@@ -202,7 +202,7 @@ impl<'a> Work<'a> {
         self.explain(why.filter(|_| paths.all(|path| Some(path) == first)));
     }
 
-    /// Gives the last changed file its reason. Words before changes of several files are about no single one of them.
+    /// Gives the last changed file its reason. Words before changes of several files explain no single one of them.
     fn explain(&mut self, why: Option<String>) {
         let Some(last) = self.files.last_mut() else { return };
         match (why, self.explained.take()) {
@@ -509,7 +509,7 @@ const COMMAND: usize = 240;
 /// Returns a command in one line, as it is shown: with its secrets masked, without the change into the project's own
 /// folder, which is where it runs anyway, and cut between two words where it is very long.
 pub fn command_line(command: &str, project: &str) -> String {
-    // In one line, and cut, some are known for secrets no more.
+    // Masked first: in one line, or cut, some secrets are no longer recognized.
     let line = mask(command).split_whitespace().collect::<Vec<_>>().join(" ");
     let project = project.trim_end_matches('/');
     let bare = line

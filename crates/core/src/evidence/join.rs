@@ -75,7 +75,7 @@ impl Evidence {
         self
     }
 
-    /// Whether anything was checked, also where the results tell how that ended, and it is not listed.
+    /// Whether anything was checked, even if it is not listed since the results report its outcome.
     fn was_checked(&self) -> bool {
         let has_code = self.written.iter().any(|file| !is_prose(&file.path));
         !self.never_checked && (!self.checks.is_empty() || !self.unchecked.is_empty() || has_code)

@@ -6,7 +6,7 @@ use super::room::is_prose;
 use super::{CheckRun, Evidence, Remains, WrittenFile, names};
 use crate::text::CUT;
 
-/// Definitions of a new file that are named one by one; of more only the first ones.
+/// The most definitions of a new file that are named one by one; of more, only the first ones are.
 const NEW_NAMES: usize = 20;
 const FIRST_NAMES: usize = 12;
 
@@ -190,7 +190,7 @@ fn changed(change: &FileChange) -> String {
     format!("{what}{ranges}{told}")
 }
 
-/// A line between more backticks than stand together in it.
+/// Returns a line between more backticks than it has in a row.
 fn fenced(line: &str) -> String {
     let runs = line.split(|char| char != '`').map(str::len);
     let fence = "`".repeat(runs.max().unwrap_or(0) + 1);
@@ -198,7 +198,7 @@ fn fenced(line: &str) -> String {
     format!("{fence}{line}{space}{fence}")
 }
 
-/// The checks of which it is known how they ended, those one after the other of which the same is known together.
+/// Returns the checks whose outcome is known; those that follow each other with the same outcome stand together.
 fn told_checks(checks: &[CheckRun]) -> Vec<String> {
     let mut told: Vec<(String, String)> = Vec::new();
     for check in checks {
@@ -223,7 +223,7 @@ impl FileChange {
         Some(match self.moved.as_slice() {
             [] if self.fate == Fate::Removed || self.keeps_numbers => return None,
             [one] => by(one),
-            // Nobody reckons with several: the file is read again.
+            // Nobody adds up several shifts: the file is read again.
             _ => String::new(),
         })
     }
@@ -251,7 +251,7 @@ impl Evidence {
         changed.chain(read.map(|it| it.path.as_str()))
     }
 
-    /// That line numbers that stand further up are none any more.
+    /// Returns notices that line numbers further up are out of date.
     fn renumbered_lines(&self) -> impl Iterator<Item = String> {
         self.renumbered.iter().filter_map(|path| {
             let change = self.changes.iter().rfind(|change| change.path == *path);

@@ -88,7 +88,7 @@ fn behind(language: Language, open: Open, line: &str) -> Open {
                 let inner = rest.get(length..).unwrap_or_default();
                 match closed(inner, &until) {
                     Some(behind) => rest = behind,
-                    // A text that ends with its line, where the language has no others.
+                    // A literal that ends with its line, in a language that has no others.
                     None if spans_lines(language, &until) => return Open::Until(until),
                     None => break,
                 }

@@ -1,5 +1,5 @@
-//! Names in a line: those that stand in the same thing as the one before without that, and many tests by how their
-//! names begin.
+//! Names in a line: the outer name that two of them share is written once, and many tests are named by the beginnings
+//! of their names.
 
 use super::changes::{Changed, last_name};
 
@@ -50,7 +50,7 @@ pub(super) fn of_tests(changed: &[&Changed]) -> String {
     format!("{} tests: {told}", names.len())
 }
 
-/// A few patterns that each name fits one of, as long as they say something.
+/// Returns a few patterns such that each name matches one of them, unless they say too little.
 fn patterns(names: &[&str]) -> Option<String> {
     let groups = (1..=WORDS).rev().find_map(|words| {
         let groups = grouped(names, words);
@@ -67,7 +67,7 @@ fn patterns(names: &[&str]) -> Option<String> {
     told.collect::<Option<Vec<_>>>().map(|told| told.join(", "))
 }
 
-/// Names that begin with the same words together, in the order of the first of each.
+/// Groups names that begin with the same words, in the order of the first of each group.
 fn grouped<'a>(names: &[&'a str], words: usize) -> Vec<Vec<&'a str>> {
     let mut groups: Vec<(&str, Vec<&str>)> = Vec::new();
     for name in names {

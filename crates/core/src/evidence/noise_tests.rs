@@ -1,4 +1,4 @@
-//! What readers of trials took for noise, or were misled by.
+//! Evidence that readers of trials took for noise, or that misled them.
 
 use super::tests::{all, edited, ran, read, said, told, wrote};
 use super::*;

@@ -64,7 +64,7 @@ impl FileRead {
     }
 }
 
-/// First and last line, or only one where they are the same.
+/// Writes the first and the last line, or only one where they are the same.
 pub(super) fn span(first: usize, last: usize) -> String {
     if first == last { first.to_string() } else { format!("{first}-{last}") }
 }
@@ -75,7 +75,7 @@ pub(super) struct ShownFile<'a> {
     pub path: Cow<'a, str>,
     /// Lines with their numbers, from 1.
     pub lines: Vec<(usize, &'a str)>,
-    /// First and last line of what was shown, where the lines themselves can't be told from others.
+    /// First and last line of the shown part, where its lines can't be distinguished from other output.
     pub range: Option<(usize, usize)>,
     /// Whether that is all of it.
     pub whole: bool,

@@ -10,7 +10,7 @@ const LINE: usize = 100;
 /// Estimated tokens of a reason.
 const REASON: usize = 40;
 
-/// Lines of a text that have a secret in them, or a part of one.
+/// Returns the lines of a text that contain a secret, or a part of one.
 pub(super) fn lines_with_secrets(text: &str) -> impl Iterator<Item = &str> {
     let mut found = secrets(text).into_iter().peekable();
     let mut next = 0;
@@ -40,8 +40,7 @@ pub(super) fn shown(line: &str) -> String {
     }
 }
 
-/// Whether lines of a file explain its change: where it has no definitions that can be named, and is not made for
-/// tests.
+/// Whether lines of a file explain its change: it has no definitions that can be named, and is no file of tests.
 pub(super) fn shows_lines(path: &str, fate: Fate) -> bool {
     let mut folders = path.split(['/', '\\']);
     let name = folders.next_back().unwrap_or_default().to_ascii_lowercase();
@@ -65,8 +64,8 @@ pub(super) fn shows_lines(path: &str, fate: Fate) -> bool {
         && !words.any(|word| matches!(word, "test" | "tests" | "spec" | "fixture" | "snap"))
 }
 
-/// Whether a line says something by itself: no brackets, no comment, no header, no check of a test, and nothing that a
-/// file takes in from others.
+/// Whether a line says something by itself: no brackets, no comment, no header, no assertion of a test, and no
+/// import.
 pub(super) fn is_telling(line: &str) -> bool {
     const BEGINNINGS: [&str; 24] = [
         "import ",

@@ -1,5 +1,5 @@
-//! The remaining work of a span, as far as it shows: items of the todo list, checks that failed, changes that nothing
-//! was run after.
+//! The remaining work of a span, as far as it shows: items of the todo list, checks that failed, changes after which
+//! nothing was run.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -35,7 +35,7 @@ pub struct OpenItems {
     pub more: usize,
 }
 
-/// Items that are shown after one of them, and after all work on the list.
+/// The most items that are shown after one of them has ended, and at the end of all work on the list.
 const NEXT: usize = 3;
 const ALL: usize = 8;
 /// Estimated tokens of an item.
@@ -46,7 +46,7 @@ const FAILING: usize = 2;
 const COMMAND: usize = 80;
 
 impl OpenItems {
-    /// Returns the items that come after one item, by those that are open then, in order.
+    /// Returns the items that remain after one of them, from those that are `open` then, in order.
     pub fn behind_an_item(open: &[String]) -> Self {
         Self::of(open, NEXT)
     }
@@ -101,13 +101,13 @@ impl Remains {
         remains
     }
 
-    /// Takes in a line of commands, of which those count that are known to have failed: the exit code of the line may
-    /// be that of another one.
+    /// Records a line of commands. Those count that are known to have failed: the line's exit code may be that of
+    /// another one.
     fn ran(&mut self, command: &str, call: &Call, project: &str) {
         let has_passed = counts(&call.output).is_some_and(|tests| tests.failed == 0);
         let checks = checks(command, call, project);
         for (line, exit) in parts(command, call, project) {
-            // Checks that were run again, if only in part, or as a part of more.
+            // Checks that were run again, even if only in part, or as a part of more.
             self.failing.retain(|run| !is_alike(&run.line, &line));
             let check = checks.iter().find(|check| check.line == line);
             let exit = exit.filter(|exit| *exit != 0);
@@ -151,7 +151,7 @@ impl Remains {
     }
 }
 
-/// Whether a command is one that says whether work is right, by the words in it: a search that finds nothing
+/// Whether a command checks work, by the words in it: that it failed is not enough, since a search that finds nothing
 /// fails, too.
 fn is_check(line: &str) -> bool {
     const WORDS: [&str; 12] = [

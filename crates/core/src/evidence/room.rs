@@ -9,7 +9,7 @@ use crate::text::estimate_tokens;
 /// Files whose contents at the end of a span are read.
 pub(super) const CONTENTS: usize = 40;
 
-/// How much evidence may cost.
+/// The limits of the cost of evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
     /// Thousandths of the span's tokens.
@@ -207,15 +207,15 @@ const DETAILS: [Detail; 11] = [
     },
 ];
 
-/// Sections of a text that are named, and names of a list that is cut so far that tests are not counted.
+/// The most sections of a text that are named, and names in a list that is too short to count tests.
 const SECTIONS: usize = 4;
-/// Ranges of a file that are shown by their lines where names show them, too.
+/// The most ranges of a file that are shown by their lines although names show them, too.
 const PLACES: usize = 3;
 
 /// Estimated tokens around a line in a list.
 const LINE: usize = 2;
 
-/// Returns the gathered facts, without those that `told` contains, in as much room as there is.
+/// Returns the gathered facts, without those in the text `told`, as far as there is room for them.
 pub(super) fn fit(mut all: Gathered, told: &str, room: Room) -> Evidence {
     let says = |word: &str| !word.is_empty() && is_told(told, word);
     let known: Vec<String> = all.changes.iter().map(|change| change.path.clone()).collect();
@@ -252,8 +252,7 @@ pub(super) fn fit(mut all: Gathered, told: &str, room: Room) -> Evidence {
     Evidence { written, ..Evidence::default() }
 }
 
-/// Whether a text names something: has its name in it, as a word. A name that is a word of a language as well has to be
-/// marked as a name.
+/// Whether a text contains a name as a word. A name that is also a word of a language has to be marked as a name.
 fn is_told(text: &str, word: &str) -> bool {
     let in_word = |char: char| char.is_alphanumeric() || char == '_';
     let is_plain = word.chars().all(char::is_lowercase);
@@ -268,7 +267,7 @@ fn is_told(text: &str, word: &str) -> bool {
     })
 }
 
-/// Whether a text contains the outcome of tests: the same counts, and no further one after them that a runner would
+/// Whether a text contains the outcome of tests: the same counts, not followed by a further one that a runner would
 /// print beside them.
 fn tells_outcome(text: &str, said: &str) -> bool {
     let is_digit = |char: char| char.is_ascii_digit();

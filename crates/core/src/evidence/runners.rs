@@ -46,7 +46,7 @@ const LINES: usize = 400;
 /// The final summary of a test run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Summary {
-    /// How many passed and failed.
+    /// The numbers of tests that passed and failed.
     pub counts: TestCounts,
     /// Its line, without its frame and its duration.
     pub said: String,
@@ -89,14 +89,14 @@ fn packages(counts: TestCounts) -> String {
 pub(super) fn summaries(output: &str) -> Vec<Summary> {
     let skipped = output.lines().count().saturating_sub(LINES);
     let mut found: Vec<Summary> = Vec::new();
-    // Which of the counts that stand in lines of their own the last summary has.
+    // The counts of the last summary that stood in lines of their own.
     let mut has: Vec<&str> = Vec::new();
     let mut ran: Option<u64> = None;
     for line in output.lines().skip(skipped) {
         let line = line.trim();
         if let Some(counts) = go_package(line) {
             has.clear();
-            // It counts packages, which others count as they count tests.
+            // It counts packages, unlike others, which count tests.
             found.push(Summary { counts, said: packages(counts) });
             continue;
         }
@@ -255,7 +255,7 @@ fn go_package(line: &str) -> Option<TestCounts> {
     }
 }
 
-/// Reads `12 passing (30ms)`, `1 failing`, `# pass 5`, `12 pass`: a count and its kind in a line of its own.
+/// Reads `12 passing (30ms)`, `1 failing`, `# pass 5`, `12 pass`: a count and its kind alone in a line.
 fn lone(line: &str) -> Option<(&'static str, TestCounts)> {
     const WORDS: [&str; 8] =
         ["passing", "failing", "pending", "pass", "fail", "skipped", "todo", "skip"];

@@ -6,7 +6,7 @@ use crate::results::dense;
 use crate::secrets::fakes::{fakes, named, placed};
 use crate::secrets::mask;
 
-/// Letters and digits in a row by which a piece of a secret is known again.
+/// The fewest letters and digits in a row by which a piece of a secret is recognized.
 const PIECE: usize = 10;
 
 /// Pieces of a secret that nothing else has in it.

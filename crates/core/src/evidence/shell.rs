@@ -12,7 +12,7 @@ enum Token {
     End,
 }
 
-/// Whether the exit code of a line is that of the last command of a pipe, which says nothing of those before.
+/// Whether the exit code of a line is that of the last command of a pipe, which says nothing about those before.
 pub(super) fn is_piped(line: &str) -> bool {
     let tokens = tokens(line);
     tokens.contains(&Token::Pipe)
@@ -123,8 +123,8 @@ pub(super) fn runs(line: &str, file: &str) -> bool {
     })
 }
 
-/// Whether a line plainly changes what is in files that it doesn't show: it edits in place, applies a patch, takes
-/// another state of files, or is a script that writes. Formatters change how files look, and don't count.
+/// Whether a line clearly changes the content of files that it doesn't show: it edits in place, applies a patch,
+/// takes another state of files, or is a script that writes. Formatters change how files look, and don't count.
 pub(super) fn changes_files(line: &str) -> bool {
     let is_script = line.contains("<<") || line.contains(" -c ") || line.contains(" -e ");
     let writes = ["write_text(", "writeFile", ".write(", "writelines("];
@@ -252,7 +252,7 @@ fn tokens(line: &str) -> Vec<Token> {
                 Some(Token::Pipe)
             }
             '&' if next_is(&mut chars, '&') => Some(Token::End),
-            // Part of where something goes, as in `2>&1` and `&>log`.
+            // Part of a redirection, as in `2>&1` and `&>log`.
             '&' if word.ends_with('>') || chars.peek() == Some(&'>') => {
                 word.push('&');
                 is_word = true;

@@ -166,7 +166,7 @@ fn body_end(indent: usize, line: usize, lines: &[Option<&str>], quoted: &[bool])
             end = at + 1;
             continue;
         }
-        // A line that closes the head of a definition, opens its body, or stands anywhere without being indented.
+        // A line that closes the head of a definition, opens its body, or is not indented and may stand anywhere.
         let is_mark =
             bare.starts_with("#if") || bare.starts_with("#e") || bare.starts_with("where");
         let is_comment = bare.starts_with("//") && text.len() - bare.len() < indent;

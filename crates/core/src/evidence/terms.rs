@@ -12,7 +12,7 @@ pub enum Kind {
     Path,
     /// A name as programs have them: two words grown together, or letters with digits.
     Identifier,
-    /// A number of at least two digits that stands by itself.
+    /// A number of at least two digits, not as a part of a word.
     Number,
     /// An address with a scheme.
     Url,

@@ -35,7 +35,7 @@ pub(super) struct Edit<'a> {
     pub(super) outputs: Vec<(usize, Cow<'a, str>)>,
     /// Texts at its end.
     pub(super) appended: Vec<Cow<'a, str>>,
-    /// Whether one of them is the text that this very message returned.
+    /// Whether one of them is the text of a frame that this very message returned.
     pub(super) told: bool,
     /// A message of ours after it.
     pub(super) inserted: Option<&'a str>,
@@ -143,9 +143,9 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Has the calls after the pop join the push's step. The pop's step goes without its reasoning, and some
-    /// providers refuse a request whose last step does not begin with any; the push's step has it, after the same
-    /// prefix as before. Words would end up before the push.
+    /// Moves the calls after the pop into the push's step. The pop's step is sent without its reasoning, and some
+    /// providers refuse a request whose last step does not begin with reasoning; the push's step has some, after the
+    /// same prefix as before. Words would end up before the push.
     fn join_the_pushs_step(&mut self, places: &Places<'_>, region: &Region<'_>, kept: &[usize]) {
         let (Some(push), Some(pop)) = (region.push, region.pop) else { return };
         let parts = &places.transcript[pop.message].parts;
@@ -284,7 +284,7 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// Whether it is no words of the user's: a file, or a text that the host made.
+/// Whether it is none of the user's words: a file, or a text that the host made.
 fn is_of_host(body: &PartBody) -> bool {
     matches!(body, PartBody::File { .. } | PartBody::Text { synthetic: true, .. })
 }

@@ -1,4 +1,4 @@
-//! Which spans are folded now: the outermost of those that are ready, never two that overlap.
+//! Selection of the spans that are folded now: the outermost of those that are ready, never two that overlap.
 
 use crate::transcript::{PartBody, SpanNum, SpanOrigin};
 
@@ -12,8 +12,8 @@ pub(super) struct Chosen<'a> {
     /// Spans inside it that were pushed in the same step and whose calls stay with its own, as they do
     /// where it was folded by the rule of an earlier version.
     pub(super) beside: Vec<Region<'a>>,
-    /// Parts of the pop's message before the pop that stay all the same: pushes of frames that go on after it, though
-    /// written before it.
+    /// Parts of the pop's message that stay although they stand before the pop: pushes of frames that continue after
+    /// it.
     pub(super) spared: Vec<usize>,
 }
 
@@ -118,15 +118,15 @@ fn is_since(region: &Region<'_>) -> bool {
     region.span.origin == SpanOrigin::Since && region.text().is_some()
 }
 
-/// Whether a span that nobody opened is sent as it is because a pop closed steps after the fact that begin in it and
-/// end after it. A settled one does not: its steps could not be closed so.
+/// Whether a span that nobody opened is sent unfolded because a pop closed steps after the fact that begin in it and
+/// end after it. A settled one is not: its steps could not be closed that way.
 fn gives_way(region: &Region<'_>, since: &[(Edge, Edge)]) -> bool {
     let crosses =
         |(from, to): &(Edge, Edge)| region.from <= *from && *from < region.to && region.to < *to;
     region.span.origin.is_automatic() && region.settled.is_none() && since.iter().any(crosses)
 }
 
-/// Whether nothing is in the way of folding a span that has ended, whatever that is worth.
+/// Whether a span that has ended can be folded, regardless of whether that is worth it.
 pub(super) fn is_due(places: &Places<'_>, region: &Region<'_>, policy: ReasoningPolicy) -> bool {
     if region.text().is_none() {
         return false;

@@ -1,4 +1,4 @@
-//! Steps that a pop closes after the fact: whether they are still sent, and which frames began after the first of
+//! Steps that a pop closes after the fact: whether they are still sent, and the frames that began after the first of
 //! them.
 
 use crate::frame::FrameNum;

@@ -30,7 +30,7 @@ pub(super) fn inside(places: &Places<'_>, region: &Region<'_>) -> Turns {
     turns
 }
 
-/// The last step of `from..to`, if it ends in words and not with a call.
+/// Returns the last step of `from..to`, if it ends in words and not with a call.
 fn closing_reply(places: &Places<'_>, from: usize, to: usize) -> Option<usize> {
     let steps = &places.transcript[from..to];
     let last = from + steps.iter().rposition(agent_speaks)?;

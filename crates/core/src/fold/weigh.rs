@@ -1,5 +1,5 @@
-//! Which finished spans are worth their folds: weighed at the first call that could be sent without the
-//! span, and once more when the provider has forgotten the request.
+//! Decides which finished spans are worth their folds: each is weighed at the first call that could be sent without
+//! the span, and once more when the provider has forgotten the request.
 
 use crate::cost::{Exchange, is_worth};
 use crate::masking::outputs::{Request, Weight, newest_step};
@@ -11,19 +11,20 @@ use super::region::{Region, find_all};
 use super::select::is_due;
 use super::{Input, fold};
 
-/// A span that was weighed, and why it is sent as it is all the same, if it is.
+/// A span that was weighed, and the reason if it is sent unfolded all the same.
 pub type Weighed = (SpanNum, Option<Held>);
 
-/// Estimated tokens up to which a span that the next turn is likely to go on from waits for the end of that turn.
-/// To carry so many from the cache for ten calls costs about as much as one call that reads a file again.
+/// The size up to which a span from which the next turn is likely to continue waits for the end of that turn, in
+/// estimated tokens. To carry so many from the cache for ten calls costs about as much as one call that reads a file
+/// again.
 pub const RECENT: usize = 4_000;
 
 /// Weighs the spans that wait for it, right before a call of the model. `weights` are those of the
 /// transcript's messages; `is_cached` says whether the provider has the session's last request in its
 /// cache.
 ///
-/// Only spans are named whose [`Fold::held`](crate::transcript::Fold::held) changes. Each is weighed by
-/// itself, be it inside another one or not.
+/// Returns only spans whose [`Fold::held`](crate::transcript::Fold::held) changes. Each is weighed by itself, whether
+/// or not it lies inside another one.
 pub fn weigh(input: &Input<'_>, weights: &[Weight], is_cached: bool) -> Vec<Weighed> {
     let all: Vec<usize> = weights.iter().map(|weight| weight.all).collect();
     let due = waiting(input, &all, is_cached);
@@ -38,7 +39,7 @@ pub fn weigh(input: &Input<'_>, weights: &[Weight], is_cached: bool) -> Vec<Weig
     weighed(input.transcript, &due, &all, last, is_cached)
 }
 
-/// The request before, which spans are weighed against.
+/// The request before, against which spans are weighed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Last {
     /// Its estimated tokens.
@@ -80,7 +81,7 @@ fn waiting<'a>(
     due.into_iter().map(|region| (region, Additions::of(&places, &region))).collect()
 }
 
-/// Whether the turn that is likely to go on from a span is not over yet.
+/// Whether the turn that is likely to continue from a span is not over yet.
 fn is_needed(places: &Places<'_>, region: &Region<'_>, weights: &[usize]) -> bool {
     let is_recent = region.text().is_some_and(|fold| fold.held == Some(Held::Recent));
     let next = places.user_from(region.end);

@@ -152,7 +152,7 @@ fn a_turn_that_changed_files_last_waits_for_the_end_of_the_next_turn() {
     assert!(matches!(much_behind[..], [(_, Some(Held::Light { .. }))]), "{much_behind:?}");
 }
 
-/// A turn of the model: its tokens, whether its last calls changed files, whether it ended by itself at all.
+/// A turn of the model: its tokens, whether its last calls changed files, and whether it ended by itself.
 #[derive(Clone, Copy, Debug)]
 struct Turn {
     tokens: usize,

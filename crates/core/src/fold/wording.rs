@@ -6,7 +6,7 @@
 
 use crate::frame::FrameNum;
 
-/// How much of a text or a name a pointer shows, in characters.
+/// Characters of a text or a name that a pointer shows.
 const SHOWN: usize = 60;
 
 /// The result of a push whose frame returned further down.

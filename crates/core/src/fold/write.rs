@@ -65,8 +65,8 @@ fn notes_in_order<'n>(places: &Places<'_>, notes: &'n [Note]) -> Vec<(usize, &'n
     found
 }
 
-/// Whether a note's place is sent: a result is not where its call goes, or where the text that a frame returned
-/// replaces it.
+/// Whether a note's place is sent: a result is not if its call leaves, or if the text that a frame returned replaces
+/// it.
 fn has_place(places: &Places<'_>, message: usize, edit: Option<&Edit<'_>>, note: &Note) -> bool {
     let Placement::Output(call) = &note.placement else { return true };
     let Some(at) = place_of(&places.transcript[message], call) else { return false };
@@ -176,7 +176,7 @@ impl Writer<'_> {
         let matters = |body: &PartBody| !matches!(body, PartBody::Other);
         let parts = message.parts.iter().enumerate();
         let changes = parts.clone().any(|(part, p)| !stays(part) && matters(&p.body));
-        // One message for all that stands here: a host derives its id from the one in front.
+        // One message for all texts at this place: a host derives its id from that of the message in front.
         let behind = notes.iter().filter(|note| note.placement == Placement::Insert);
         let behind = inserted.into_iter().chain(behind.map(|note| note.text.as_str()));
         let behind = behind.collect::<Vec<_>>().join("\n\n");

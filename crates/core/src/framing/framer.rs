@@ -238,7 +238,7 @@ impl Framer {
         self.todos.write(items);
         self.todos.whole = true;
         self.note_list();
-        // The only item in progress stays so, and another one is taken up: the agent has turned to that one.
+        // The only item in progress stays in progress, and another one is taken up: the agent has turned to that one.
         let now = self.todos.in_progress();
         let set_aside = match before[..] {
             [item] if now.len() == 2 && now.contains(&item) => Some(item),
@@ -246,7 +246,7 @@ impl Framer {
         };
         let current = self.open.iter_mut().rfind(|open| open.item.is_some());
         if let Some(open) = current {
-            // Written for the sake of another one, it says nothing of this one.
+            // A list that was written because of another item says nothing about this one.
             if !self.todos.is_beside_another(open.item) {
                 open.turns = 0;
             }
@@ -283,8 +283,8 @@ impl Framer {
         }
     }
 
-    /// Ends the item that is worked on if it is over and no pushed frame is open in it. `call` is the one
-    /// that wrote so.
+    /// Ends the item that is worked on if it is over and no pushed frame is open in it. `call` is the one that wrote
+    /// the list.
     fn end_what_waited(&mut self, moment: &FramingMessage, call: Option<&str>) {
         let Some(open) = self.open.last() else { return };
         let (Some(item), Some(ended)) = (open.item, open.ended) else { return };

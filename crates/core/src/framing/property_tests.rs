@@ -48,7 +48,7 @@ fn at(anchor: &Anchor) -> usize {
     anchor.message.as_ref().unwrap()[1..].parse().unwrap()
 }
 
-/// From where to where a unit goes, as messages and calls in them; an open one has no end.
+/// The beginning and the end of a unit, as messages and calls in them; an open one has no end.
 fn range(unit: &WorkUnit) -> ((usize, usize), (usize, usize)) {
     let whole = usize::MAX;
     let call = |call: &Option<String>| {

@@ -2,7 +2,7 @@
 
 use crate::text::extract_keywords;
 
-/// How far an item is.
+/// The status of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TodoStatus {
     /// Not begun.
@@ -22,7 +22,7 @@ pub struct Todo {
     pub id: Option<String>,
     /// The task.
     pub content: String,
-    /// How far it is.
+    /// Its status.
     pub status: TodoStatus,
 }
 
@@ -44,8 +44,8 @@ pub(super) struct Todos {
 }
 
 impl Todos {
-    /// Takes a new list over. An item of it is one of the last list when it says the same; else, if that
-    /// one was not over, when it has the same id or is about the same.
+    /// Takes over a new list. An item is the same as one of the last list if its words are the same, or if that one
+    /// was not over and has the same id or a similar meaning.
     pub(super) fn write(&mut self, list: &[Todo]) {
         let before = std::mem::take(&mut self.items);
         let mut known: Vec<Option<u64>> = vec![None; list.len()];
@@ -78,7 +78,7 @@ impl Todos {
         self.items.iter().find(|(known, _)| *known == number).map(|(_, item)| item.status)
     }
 
-    /// Whether an item is in progress and another one, too.
+    /// Whether an item and another one are both in progress.
     pub(super) fn is_beside_another(&self, item: Option<u64>) -> bool {
         let in_progress = |it: &&(u64, Todo)| it.1.status == TodoStatus::InProgress;
         let (this, others): (Vec<_>, Vec<_>) =

@@ -41,7 +41,7 @@ fn session() -> (Vec<Message>, Vec<Weight>) {
     (transcript, weights)
 }
 
-/// Part, tokens, tokens in front; `?` where the model has not read it.
+/// Part, tokens, tokens in front; `?` where the model has not read it yet.
 fn told(request: &Request<'_>) -> Vec<String> {
     let told = request.results.iter().map(|it| {
         let unread = if it.output.steps_since == 0 { " ?" } else { "" };

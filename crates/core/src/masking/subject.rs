@@ -1,4 +1,4 @@
-//! The subject of a call's output: by it a newer output is known to replace an older one.
+//! The subject of a call's output, which shows whether a newer output replaces an older one.
 
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher as _};

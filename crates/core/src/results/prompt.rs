@@ -32,7 +32,7 @@ const MOST: usize = 1_000;
 pub struct SummaryInput<'a> {
     /// The frame.
     pub frame: &'a Frame,
-    /// How it ends, in a word.
+    /// Its end, in a word.
     pub ending: &'a str,
     /// Finished frames below it, in order.
     pub inside: &'a [Frame],
@@ -51,8 +51,8 @@ pub struct SummaryPrompt {
     pub user: String,
 }
 
-/// The prompt for a model that writes the results of a frame. Secrets of known forms are masked in all of it. If
-/// there are more steps than the budget allows, it holds the last ones, and a mark.
+/// Returns the prompt for a model that writes the results of a frame. Secrets of known forms are masked in all of it.
+/// If there are more steps than the budget allows, it holds the last ones, and a mark.
 pub fn summary_prompt(input: &SummaryInput<'_>) -> SummaryPrompt {
     let frame = input.frame;
     // Writing to a string can't fail.

@@ -6,8 +6,8 @@ use crate::secrets::mask;
 use crate::xml::visible;
 
 impl Text {
-    /// Outlines of files that were read, first lines, and texts that were written. A text that reading must not show as it is,
-    /// or in which a line could pass for one of ours, is left out: only word for word is it of use.
+    /// Outlines of files that were read, first lines, and texts that were written. A text that must not be shown
+    /// unchanged, or in which a line could pass for one of ours, is left out: it is of use only word for word.
     pub(super) fn files(&mut self, files: &KeptFiles) {
         if !files.outlines.is_empty() {
             self.line("Read and not changed (line: definition):");

@@ -42,7 +42,7 @@ pub fn pressed(tokens: usize, call: Option<&Call>, room: usize) -> String {
     text
 }
 
-/// The same for the last of the outputs that leave together, with the way back to all of them.
+/// Returns the text for the last of the outputs that leave together, with the way back to all of them.
 pub fn with_log(text: &str, frame: FrameNum, dialect: Dialect) -> String {
     let mut out = Text::new(dialect);
     out.line(format_args!("{text}"));
@@ -51,8 +51,8 @@ pub fn with_log(text: &str, frame: FrameNum, dialect: Dialect) -> String {
     out.out
 }
 
-/// The announcement that outputs will leave, `fill` hundredths of the context being full; `leaving` are they with
-/// their estimated tokens.
+/// Returns the announcement that outputs will leave; `fill` hundredths of the context are full, and `leaving` are the
+/// calls with their estimated tokens.
 pub fn announced(fill: usize, leaving: &[(Option<&Call>, usize)]) -> String {
     let mut text = format!(
         "{MARK} The context is {fill} % full. After your next step the oldest outputs leave it, each with an outline \

@@ -32,7 +32,7 @@ pub struct Unpushed<'a> {
     pub goes_on: bool,
     /// Pins that were made since the system prompt was built.
     pub pins: &'a [ScopedPin],
-    /// How the reader is spoken to.
+    /// The reader's dialect.
     pub dialect: Dialect,
 }
 

@@ -32,7 +32,7 @@ impl<'t> Text<'t> {
 pub(super) enum Pattern {
     AsWritten(Finder<'static>),
     /// Letters of ASCII, which match their upper case, too. A regular expression takes a hundred times as long to
-    /// make, which is longer than to search all the messages of a search for it.
+    /// make, which is longer than searching all the messages of a search.
     SmallAscii(Finder<'static>),
     AnyCase(Regex),
 }

@@ -7,8 +7,8 @@ use crate::text::{Segment, for_each_segment, is_joint, is_unspaced, parts};
 
 /// Bytes of the longest term that is kept as it is.
 const LONGEST_TERM: usize = 40;
-/// How a term begins that is not a word's: no word begins so. Of two that stand in one identifier or path, of
-/// two that stand beside each other otherwise, and of a word that is not kept as it is.
+/// The first characters of terms that are not words, with which no word begins: of pairs within one identifier or
+/// path, of other pairs of neighbours, and of words that are not kept as they are.
 const JOINED: char = '§';
 const BESIDE: char = '¶';
 const HASHED: char = '¤';
@@ -85,7 +85,7 @@ struct Atom<'t> {
     whole: &'t str,
     /// None for words of one part only.
     parts: Vec<&'t str>,
-    /// Whether some of it is written without spaces between words: then it is no word.
+    /// Whether a part of it is written without spaces between words: then it is no word.
     is_unspaced: bool,
 }
 
@@ -112,7 +112,7 @@ impl<'t> Atom<'t> {
         std::iter::once(whole).chain(parts)
     }
 
-    /// The terms of every text in which it stands whole, as it is written.
+    /// Returns the terms of every text in which it stands whole, as it is written.
     fn sure(&self) -> BTreeSet<String> {
         if self.is_unspaced {
             return self.parts.iter().map(|part| term(part)).collect();
@@ -185,7 +185,7 @@ struct Pair {
 
 impl Pair {
     const JOINED_BITS: u32 = 20;
-    /// There are more of them, and seldom only one is looked for.
+    /// There are more of them, and a search seldom has only one.
     const BESIDE_BITS: u32 = 16;
 
     fn of(first: &str, second: &str, is_joined: bool) -> Self {
@@ -225,7 +225,7 @@ pub struct Known {
 pub enum Clue {
     /// All terms of at least one of these sets.
     Terms(Vec<BTreeSet<String>>),
-    /// It holds a word that is kept as such and has these letters at some place, or it is [`ODD`].
+    /// It has a word that is kept as such and has these letters at some place, or it has the term [`ODD`].
     Letters(String, LetterPosition),
 }
 
@@ -309,7 +309,7 @@ struct Clues {
 }
 
 impl Clues {
-    /// The most words, and the most pairs, that a question holds: each makes it slower, and a few are specific
+    /// The most words, and the most pairs, in a question to the index: each makes it slower, and a few are specific
     /// enough.
     const WORDS: usize = 2;
     const PAIRS: usize = 5;

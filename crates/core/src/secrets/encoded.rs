@@ -1,5 +1,5 @@
-//! Secrets in long rows of letters and digits: those that are written in base64, and those whose shape is their
-//! own but has no beginning that is rare.
+//! Secrets in long rows of letters and digits: those that are written in base64, and those that are recognized by
+//! their shape, since they have no rare beginning.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use super::judge::is_value;
 
 /// Fewest letters in a row.
 const LEAST: usize = 20;
-/// How many letters are read.
+/// The most letters that are read.
 const READ: usize = 8_192;
 /// The letters that are decoded first, which exclude most text that is no base64.
 const FIRST: usize = 12;
@@ -30,7 +30,7 @@ fn in_row(byte: u8) -> bool {
     IN_ROW.get(usize::from(byte)).copied().unwrap_or_default()
 }
 
-/// Where such secrets stand in a text. `has_secrets` decides of a text that was written in base64.
+/// Returns the places of such secrets in a text. `has_secrets` judges a text that was written in base64.
 pub(super) fn places(text: &str, has_secrets: impl Fn(&str) -> bool) -> Vec<Found> {
     let mut found = Vec::new();
     for row in rows(text.as_bytes()) {
@@ -124,7 +124,7 @@ fn shaped(text: &str, row: &Range<usize>, letters: &str) -> Option<Found> {
         .or_else(|| discord_token(text, row).map(|place| ("Discord token", place)))
 }
 
-/// The private key of a wallet in the form in which wallets are moved.
+/// Finds the private key of a wallet in the format for exports.
 fn wallet_key(letters: &str) -> Option<Range<usize>> {
     let mut at = 0;
     for part in letters.split(|char: char| !char.is_ascii_alphanumeric()) {
@@ -172,7 +172,7 @@ fn is_random(letters: &str) -> bool {
     has(u8::is_ascii_digit) && has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase)
 }
 
-/// Whether the value is a name and a password in base64, as programs log in with.
+/// Whether the value is a name and a password in base64, with which programs log in.
 pub(super) fn is_user_and_password(value: &str) -> bool {
     decoded(value).is_some_and(|text| {
         text.split_once(':').is_some_and(|(user, password)| {

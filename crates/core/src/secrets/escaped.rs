@@ -4,7 +4,7 @@ use std::ops::Range;
 
 /// Bytes of a value between quotes.
 const QUOTED: usize = 16_384;
-/// Backslashes before a quote, for a text in a text in a text.
+/// The most backslashes before a quote, for a text in a text in a text.
 const DEPTH: usize = 7;
 
 const QUOTES: [&str; 16] = [

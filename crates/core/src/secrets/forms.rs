@@ -10,13 +10,13 @@ pub(super) const VERSION: u32 = 5;
 pub(super) struct Form {
     /// The name of its kind in the mask.
     pub name: &'static str,
-    /// One of these is in every text that has such a secret: looking for them is much cheaper.
+    /// Every text with such a secret contains one of these: looking for them is much cheaper.
     pub signs: &'static [&'static str],
     /// The secret is the group `s`, or all of it.
     pub pattern: &'static str,
-    /// Tells a secret from other text in the same place.
+    /// Distinguishes a secret from other text in the same place.
     pub judge: fn(&str) -> bool,
-    /// Whether it is looked for in the lines that have a sign only.
+    /// Whether it is looked for only in lines with a sign.
     pub in_line: bool,
 }
 
@@ -29,7 +29,7 @@ const fn flag(signs: &'static [&'static str], pattern: &'static str) -> Form {
     Form { name: "password", signs, pattern, judge: is_value, in_line: true }
 }
 
-/// Where the arguments of a command may go on, up to the one that is looked for.
+/// Matches a command and its arguments up to the one that is looked for.
 macro_rules! command {
     ($names:literal, $flag:literal) => {
         concat!(

@@ -1,4 +1,4 @@
-//! Tells secrets from other text in the same places.
+//! Distinguishes secrets from other text in the same places.
 
 /// Whether this is a reference to a value: a variable, a path, a placeholder.
 fn is_reference(value: &str) -> bool {
@@ -59,8 +59,8 @@ fn is_reference(value: &str) -> bool {
         || is_one_char(bare)
 }
 
-/// Whether the value is a placeholder, such as `sk-…`: not one that was cut, which has more than a beginning that all
-/// of its kind have.
+/// Whether the value is a placeholder, such as `sk-…`: not one that was cut, which has more than the beginning that
+/// all of its kind share.
 fn is_left_out(value: &str) -> bool {
     let at = value.find('…').or_else(|| value.find("..."));
     at.is_some_and(|at| !looks_made_up(value.get(..at).unwrap_or_default()))
@@ -124,7 +124,7 @@ fn is_constant(value: &str) -> bool {
 
 /// The same without quotes, where code may stand as well.
 pub(super) fn is_likely_bare(value: &str) -> bool {
-    // The cheapest test comes first: rows of settings are judged at each name in them.
+    // The cheapest test comes first: in rows of settings, a value is judged for each name.
     !is_setting(value) && is_likely(value) && !is_call(value) && !is_code(value)
 }
 

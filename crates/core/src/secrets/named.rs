@@ -12,7 +12,7 @@ use super::{escaped, names};
 const NAME: usize = 80;
 const SPACE: usize = 60;
 
-/// Fewest bytes of a value, and the bytes by which it is judged: however many names a text has, none takes long.
+/// Fewest bytes of a value, and the most by which it is judged, so that texts with many names don't take long.
 const LEAST: usize = 6;
 const JUDGED: usize = 128;
 /// Bytes before a name in which its line has to begin.
@@ -61,7 +61,7 @@ impl<'a> Name<'a> {
         let in_name = |byte: &&u8| goes_on(byte) || **byte == b'.';
         let length = before.iter().rev().take(NAME).take_while(in_name).count();
         let start = word.start - length;
-        // The shell's own names for the folder that it is in; after a semicolon it is one of several settings.
+        // The shell's own variables for the current folder; after a semicolon it is one of several settings.
         if last == "pwd"
             && matches!(text.get(start..word.end), Some("PWD" | "OLDPWD"))
             && !bytes.get(..start).is_some_and(|before| before.ends_with(b";"))
@@ -201,7 +201,7 @@ impl<'a> Name<'a> {
         }
     }
 
-    /// A value in the middle of a line, which no code and no prose has there.
+    /// Returns a value in the middle of a line, if neither code nor prose looks like it.
     fn strong(&self, from: usize) -> Option<Range<usize>> {
         const SHORTEST: usize = 8;
         let judge = if self.is_password() { is_likely_and_no_name } else { is_strong };
@@ -237,7 +237,7 @@ impl<'a> Name<'a> {
         self.bare(from, ends_bare, LEAST, self.bare_judge())
     }
 
-    /// Returns the judge of values that may stand in code as well: could it be a name or a type there?
+    /// Returns the judge of values that may stand in code as well, where they could be names or types.
     fn bare_judge(&self) -> fn(&str) -> bool {
         if self.is_password() {
             is_likely_bare
@@ -385,7 +385,7 @@ impl<'a> Name<'a> {
             return false;
         }
         let is_mark = |char: char| char.is_ascii_digit() || "-+>|→*#".contains(char);
-        // Where a line ends is written as two letters in texts within texts.
+        // The end of a line is written as two characters in texts within texts.
         let is_escaped = before.ends_with('\\') && name.starts_with(['n', 'r', 't']);
         // A file and a line, or the name of a setting.
         let is_found = || {

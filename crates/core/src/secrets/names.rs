@@ -18,7 +18,7 @@ pub(super) const ENDINGS: [&str; 14] = [
     "key",
 ];
 
-/// Those of them that people choose: made of words or of numbers as well.
+/// Those of secrets that people choose, which may consist of words or of numbers.
 const CHOSEN: [&str; 10] = [
     "password",
     "passwd",
@@ -62,7 +62,7 @@ const KEYS: [&str; 26] = [
     "session",
 ];
 
-/// The endings as they are looked for in texts, as far as upper and lower case are usual in them.
+/// Returns the endings in the upper and lower case that is usual in texts.
 pub(super) fn written() -> Vec<String> {
     let in_cases = |ending: &&str| {
         let capital = ending.chars().take(1).flat_map(char::to_uppercase);
@@ -107,7 +107,7 @@ fn is_user(before: &str) -> bool {
     USERS.iter().any(|user| lower.ends_with(user))
 }
 
-/// Whether no key or token may stand there: a password may be made of words or of numbers.
+/// Whether it names a secret that people choose, which may consist of words or of numbers, and no key or token.
 pub(super) fn is_chosen(name: &str) -> bool {
     let lower = name.to_lowercase();
     CHOSEN.iter().any(|ending| lower.ends_with(ending))

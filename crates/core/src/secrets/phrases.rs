@@ -1,5 +1,5 @@
-//! Seed phrases of wallets: a dozen words or more out of the list of BIP 39, one after the other. The words of a
-//! sentence are seldom all in it, as it has none of the commonest.
+//! Seed phrases of wallets: a dozen or more words in a row from the list of BIP 39. The words of a sentence are
+//! seldom all in it, since it lacks the commonest ones.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -11,9 +11,9 @@ pub(super) const NAME: &str = "seed phrase";
 /// The fewest words of a phrase. A much longer one is a list of words.
 const LEAST: usize = 12;
 const MOST: usize = 30;
-/// How many of them are not the same, at least.
+/// The fewest different words among them.
 const DIFFERENT: usize = 8;
-/// Words of the list that every other sentence has, and how many of them make one.
+/// Words of the list that half of all sentences have, and the number of them that makes a sentence.
 const COMMON: [&str; 32] = [
     "about", "above", "after", "again", "all", "also", "any", "because", "before", "can", "good",
     "have", "into", "just", "like", "more", "must", "need", "only", "same", "such", "than", "that",

@@ -1,7 +1,7 @@
 //! Private keys between the lines that frame them.
 //!
-//! Code that reads or writes keys names these lines, too: only letters as a key has them, right after the first line,
-//! make one of it. Where the last line is missing the key ends with these letters.
+//! Code that reads or writes keys names these lines, too: it is a key only where letters as in a key follow right
+//! after the first line. Where the last line is missing, the key ends with these letters.
 
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -71,9 +71,9 @@ fn is_of_key(run: &[u8]) -> bool {
         && run.iter().any(u8::is_ascii_uppercase)
 }
 
-/// How far the row reaches that follows on the others, which is shorter than they are.
+/// Returns the length of the row after the others, which is shorter than they are.
 fn last_row(rest: &[u8]) -> usize {
-    // Where a line ends is written as two letters in texts within texts.
+    // The end of a line is written as two characters in texts within texts.
     let rows = [&b"\n"[..], b"\r\n", b"\\n", b"\\r\\n"];
     let Some(lead) = rows.iter().find(|lead| rest.starts_with(lead)) else { return 0 };
     let row = rest.get(lead.len()..).unwrap_or_default();

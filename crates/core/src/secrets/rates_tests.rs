@@ -1,4 +1,4 @@
-//! How much of what is secret is found, and how much is taken for secret that is not.
+//! Recall and false alarms: the share of secrets that is found, and of harmless texts that is taken for secret.
 
 use super::mask;
 use super::providers::{SHAPES, drawn, filled};
@@ -82,7 +82,7 @@ fn what_was_once_left_is_masked() {
     }
 }
 
-/// Lines in which nothing is secret, in the same way as [`SHAPES`].
+/// Lines without secrets, in the notation of [`SHAPES`].
 const HARMLESS: &[&str] = &[
     "commit {h40}",
     "Merge: {h7} {h7}",

@@ -1,4 +1,4 @@
-//! The table of tokens that are known by how they begin.
+//! The table of tokens that are known by their beginnings.
 
 use super::judge::{always, has_random_run, is_mixed};
 
@@ -6,14 +6,15 @@ use super::judge::{always, has_random_run, is_mixed};
 pub(super) struct Token {
     /// The name of its kind in the mask.
     pub name: &'static str,
-    /// How it begins, in any of these ways.
+    /// The texts that it may begin with.
     pub begins: &'static [&'static str],
     /// The alphabet of the rest.
     pub of: fn(u8) -> bool,
     /// Its least length.
     pub least: usize,
     pub most: usize,
-    /// Tells the token from other text with the same beginning. Every suffix of a refused text is refused, too.
+    /// Distinguishes the token from other text with the same beginning. Every suffix of a refused text is refused,
+    /// too.
     pub judge: fn(&str) -> bool,
 }
 
@@ -133,7 +134,7 @@ fn in_both_cases(value: &str) -> bool {
     has(u8::is_ascii_digit) && has(u8::is_ascii_lowercase) && has(u8::is_ascii_uppercase)
 }
 
-/// Tokens by how they begin, the more telling ones first.
+/// Tokens by their beginnings, the more specific ones first.
 pub(super) const TOKENS: &[Token] = &[
     token("AWS access key", &["AKIA", "ASIA", "ABIA", "ACCA"], upper, 16, 16),
     token("GitHub token", &["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], alnum, 36, 251),

@@ -1,8 +1,8 @@
-//! The significant words of a text, for telling whether two frames are about the same thing.
+//! The significant words of a text, which show whether two frames are about the same thing.
 
 use super::cap;
 
-/// How many keywords a text has at most.
+/// The most keywords of a text.
 pub const MAX_KEYWORDS: usize = 64;
 
 /// The bytes of a text that are read; its subject is at the start.
@@ -27,8 +27,8 @@ pub fn extract_keywords(text: &str) -> Vec<String> {
     words
 }
 
-/// Shows `seen` every word and every part of one in `text`, as written, as often as it stands there;
-/// stop words too.
+/// Calls `seen` with every word and every part of one in `text`, as written and as often as it occurs, stop words
+/// included.
 pub(crate) fn for_each_word(text: &str, mut seen: impl FnMut(&str)) {
     for_each_segment(text, |segment| match segment {
         Segment::Word(word) => seen(word),
@@ -136,7 +136,7 @@ pub(crate) fn stem_hash(word: &str) -> u64 {
     if stem.is_ascii() { hash_of(stem) } else { hash_of(&stem.to_lowercase()) }
 }
 
-/// Of ASCII letters and digits the bit that is set in every byte makes capitals small.
+/// In ASCII letters and digits, the bit that is set here in every byte makes capitals small.
 fn hash_of(word: &str) -> u64 {
     word.as_bytes().chunks(8).fold(0, |hash: u64, chunk| {
         let word = chunk.iter().fold(0, |word, byte| (word << 8) | u64::from(byte | 0x20));
@@ -158,7 +158,7 @@ pub(crate) fn is_unspaced(char: char) -> bool {
 /// The parts of `src/getUserName.rs`: `src`, `get`, `User`, `Name`, `rs`; of unspaced writing, pairs.
 struct Parts<'a> {
     rest: &'a str,
-    /// Whether all of it is: to look at the rest again for each part takes quadratic time.
+    /// Whether all of it is ASCII, found once: a look at the rest for each part would take quadratic time.
     is_ascii: bool,
 }
 

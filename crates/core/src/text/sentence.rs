@@ -3,7 +3,7 @@
 use super::{READ, cap, is_markup, without_tags};
 use crate::secrets::blank;
 
-/// How many characters a sentence has at most.
+/// The most characters of a sentence.
 const SENTENCE_CHARS: usize = 120;
 
 /// Words that a full stop follows without ending a sentence, in small letters and without it.
@@ -137,7 +137,7 @@ fn has_letters(word: &str) -> bool {
 
 /// Returns a word up to where a sentence ends in it, and whether one does. `next` is the word after it.
 fn ended<'a>(word: &'a str, next: Option<&str>) -> (&'a str, bool) {
-    // Scripts without spaces have marks of their own, which nothing else is written with.
+    // Scripts without spaces have marks of their own, which have no other use.
     let mark = word.char_indices().find(|(_, char)| matches!(char, '。' | '！' | '？' | '｡'));
     if let Some((at, char)) = mark {
         return (&word[..at + char.len_utf8()], true);
@@ -169,7 +169,7 @@ fn goes_on_behind(before: &str, next: Option<&str>) -> bool {
         || (is_short && !(is_list && begins))
 }
 
-/// A title without the mark that only says that it is over, or that something follows.
+/// Returns a title without the mark at its end that only says that it is over, or that something follows.
 fn without_end(title: &str) -> &str {
     let bare = title.trim_end_matches(['.', ',', ';', ':', '。', '｡', ' ']);
     if has_letters(bare) { bare } else { title.trim_end() }

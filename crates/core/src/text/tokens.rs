@@ -48,7 +48,7 @@ pub(crate) fn prefix_within(text: &str, max_units: usize) -> &str {
     text
 }
 
-/// How many of a piece's `bytes`, which cost `units`, there is `room` for.
+/// Returns the number of a piece's `bytes`, which cost `units`, for which there is `room`.
 fn inside(bytes: usize, room: usize, units: usize) -> usize {
     const LONG_PIECE: usize = 24;
     if bytes < LONG_PIECE { 0 } else { bytes.saturating_mul(room) / units.max(1) }

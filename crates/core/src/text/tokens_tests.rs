@@ -1,7 +1,7 @@
 use super::*;
 
-/// A text, what o200k really counts (tiktoken), and by how many percent the estimate may be off:
-/// single short texts scatter more than the long ones that the estimate was measured on.
+/// A text, the real count of o200k (tiktoken), and the percentage by which the estimate may be off: single short
+/// texts scatter more than the long ones that the estimate was measured on.
 const COUNTED: &[(&str, &str, usize, usize)] = &[
     (
         "code",

@@ -23,8 +23,9 @@ pub struct Owners {
 }
 
 impl Owners {
-    /// Places the spans of a session by `message`, the place of a message by its id, and `call`, the place of a call
-    /// in a message. A span whose beginning or end is not found reaches from or to the end of the transcript.
+    /// Places the spans of a session by two functions: `message` returns the place of a message by its id, `call`
+    /// that of a call in a message. A span whose beginning or end is not found reaches from or to the end of the
+    /// transcript.
     pub fn new(
         spans: &[Span],
         message: impl Fn(&str) -> Option<usize>,

@@ -24,7 +24,7 @@ pub(in super::super) enum Call {
     Push,
     /// Work, when nothing is open that may be popped.
     Pop,
-    /// A pop that closes the steps from the call on that has so many after it, or work where they can't be closed.
+    /// A pop that closes the steps from the call that has so many calls after it, or work where they can't be closed.
     PopSince {
         calls: usize,
     },
@@ -53,7 +53,7 @@ pub(in super::super) enum Event {
     OpenOutside,
     CloseOutside,
     Note,
-    /// The host takes back everything from the user's message on that has so many after it.
+    /// The host takes back everything from the user's message that has so many of them after it.
     Revert {
         turns: usize,
     },
@@ -128,8 +128,8 @@ impl World {
         fold(&self.input())
     }
 
-    /// Weighs what waits for it. Every other message weighs nothing, and the provider forgets now and then
-    /// what it was sent.
+    /// Weighs the folds that wait for it. Every other message weighs nothing, and now and then the provider forgets
+    /// the requests that it was sent.
     fn weigh(&mut self) {
         let weights = self.transcript.iter().map(|message| {
             let number: usize = message.id[1..].parse().unwrap_or_default();
@@ -309,7 +309,7 @@ impl World {
         span.close = Some(close);
     }
 
-    /// Closes the steps from a call on that are still sent, unless a frame began in them that is open.
+    /// Closes the steps from a call on if they are still sent, unless a frame began in them and is open.
     fn close_since(&mut self, calls: usize, close: Anchor) {
         let made = self.transcript.iter().flat_map(|message| {
             message.parts.iter().filter_map(|part| match &part.body {
@@ -416,7 +416,7 @@ fn call() -> impl Strategy<Value = Call> {
     ]
 }
 
-/// Sessions: their events, how reasoning is treated, and how late spans are durable.
+/// Sessions: their events, the treatment of reasoning, and the delay after which spans are durable.
 pub(in super::super) fn sessions() -> impl Strategy<Value = (Vec<Event>, ReasoningPolicy, u8)> {
     let user = (proptest::bool::weighted(0.9), proptest::bool::weighted(0.2), any::<bool>())
         .prop_map(|(words, file, of_host)| Event::User { words, file, of_host });
