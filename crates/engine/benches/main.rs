@@ -2,9 +2,9 @@
 //!
 //! `cargo bench -p callstack-engine` takes stores of 10 and 1,000 frames, `-- --full` also those of
 //! 100,000 and 1,000,000 (minutes to generate, and about 3 GB of disk for a while), `-- --frames N`
-//! one of N frames. `-- --search MB` looks for things in transcripts of so many megabytes instead; with `--in FOLDER`
-//! the store stays there, and the next time that one is taken. Other stores lie in the target folder: it must be
-//! on the disk that is meant.
+//! one of N frames. `-- --search MB` searches transcripts of so many megabytes instead; with `--in FOLDER` the store
+//! stays there, and is used again the next time. Other stores lie in the target folder, which must be on the disk
+//! that is to be measured.
 
 #![expect(
     clippy::print_stdout,
@@ -150,7 +150,7 @@ fn assembling(project: &Path, session: &str, frames: u64, place: &str) -> Vec<St
 enum Answer {
     /// That the frame is open: the durable change alone.
     Short,
-    /// With the new frame's context, as by default; what that costs is measured by itself, too.
+    /// With the new frame's context, as by default; its cost is measured by itself, too.
     WithContext,
 }
 

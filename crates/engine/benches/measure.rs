@@ -1,4 +1,4 @@
-//! Samples of durations, what is said of them, and tables for people.
+//! Samples of durations, their statistics, and tables for people.
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
@@ -28,7 +28,7 @@ impl Samples {
         self.0.extend_from_slice(&others.0);
     }
 
-    /// How many there are.
+    /// The number of samples.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
@@ -45,8 +45,8 @@ impl Samples {
         self.quantile(1.0)
     }
 
-    /// The median of each sample divided by the one of `base` that was taken beside it, so that what
-    /// slows both down for a while does not count.
+    /// Returns the median of the ratios of each sample to the one of `base` that was taken beside it, so that a load
+    /// that slows both down for a while does not count.
     pub(crate) fn ratio_to(&self, base: &Self) -> f64 {
         Self(self.0.iter().zip(&base.0).map(|(own, base)| own / base).collect()).median()
     }
@@ -112,8 +112,8 @@ impl Table {
     }
 }
 
-/// The load of the machine at this moment, where the system tells: figures taken on a busy machine
-/// are to be read as such.
+/// Returns the load of the machine at this moment, where the system reports it: figures from a busy machine have to
+/// be read as such.
 pub(crate) fn load() -> String {
     std::fs::read_to_string("/proc/loadavg")
         .ok()
@@ -137,7 +137,7 @@ impl Dice {
         usize::try_from(self.0 >> 11).unwrap_or(0) % end.max(1)
     }
 
-    /// So many words out of a vocabulary in which few words are frequent and many are rare.
+    /// Draws so many words from a vocabulary in which few words are frequent and many are rare.
     pub(crate) fn words(&mut self, count: usize) -> String {
         const SYLLABLES: &[&str] = &[
             "par", "ser", "tok", "en", "cache", "que", "ry", "in", "dex", "mi", "gra", "tion",

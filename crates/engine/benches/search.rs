@@ -14,17 +14,17 @@ use serde_json::{Value, json};
 
 use super::measure::{Dice, Samples, Table, load, ms};
 
-/// Words that are used: few often, most of them rarely, as in what agents write and read.
+/// The size of the vocabulary: few words are frequent and most are rare, as in the texts that agents write and read.
 const VOCABULARY: f64 = 300_000.0;
-/// Letters of a word that stands in nearly every message, and of one that stands in one of thousands.
+/// Letters of a word that nearly every message contains, and of one that one in thousands contains.
 const COMMON: usize = 2;
 const RARE: usize = 10;
 /// Messages of one session, and of one frame, which are written in one transaction.
 const A_SESSION: usize = 2_000;
 const A_FRAME: usize = 50;
-/// One message of so many is taken to look for what stands in it.
+/// Texts of one message in so many are searched for.
 const TAKEN: usize = 50;
-/// Searches of each kind for an agent, and for a person, who waits longer; that ends after a while.
+/// Searches of each kind for an agent, and for a person, who waits longer; the latter end after a while.
 const ROUNDS: usize = 300;
 const THOROUGH_ROUNDS: usize = 30;
 const LONG: Duration = Duration::from_secs(20);
@@ -74,8 +74,8 @@ const KINDS: [Kind; 20] = [
     }),
 ];
 
-/// Fills a store with transcripts of so many megabytes and looks for things in them. The store stays in
-/// `kept`, if that is given, and one that is there already is used.
+/// Fills a store with transcripts of so many megabytes and searches them. The store stays in `kept`, if that is
+/// given, and one that is there already is used.
 pub(crate) fn measure(megabytes: usize, kept: Option<PathBuf>) {
     let folder = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let project = kept.unwrap_or_else(|| folder.path().to_owned());
@@ -188,8 +188,7 @@ impl Searches {
     }
 }
 
-/// How long the processor has worked for this thread, where the system tells. What others do on the machine
-/// does not count.
+/// Returns the processor time of this thread, where the system reports it: the load of other programs does not count.
 fn processor_time() -> Option<Duration> {
     #[cfg(unix)]
     {
@@ -231,7 +230,7 @@ fn any(dice: &mut Dice, words: &[&str], count: usize) -> String {
     (0..count).map(|_| words[dice.below(words.len())]).collect::<Vec<_>>().join(" ")
 }
 
-/// So many words that stand in a row and are all of some kind.
+/// Finds so many words in a row that are all of some kind.
 fn row_of(
     dice: &mut Dice,
     words: &[&str],

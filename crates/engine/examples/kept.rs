@@ -1,10 +1,10 @@
-//! Whether every byte of recorded sessions can be had back from a store, and what keeping it costs.
+//! Checks that a store returns every byte of recorded sessions, and measures the cost of keeping them.
 //!
 //! `cargo run -p callstack-engine --example kept -- FOLDER`: a folder with sessions of agents, as JSON
 //! lines, or as JSON with a list of messages. Each session goes into a store of its own. Every message
 //! is then read through its frame's log and compared byte for byte, and some are looked for by search: by
-//! strings from their beginning, their middle and their end. What is no text but an id or encoded data is
-//! looked for in the messages as they are written.
+//! strings from their beginning, their middle and their end. Ids and encoded data are searched for in the messages as
+//! they are written.
 
 #![expect(clippy::print_stdout, clippy::unwrap_used, reason = "a measurement prints and may stop")]
 
@@ -159,7 +159,7 @@ fn pieces(message: &str) -> Vec<String> {
     let mut found = Vec::new();
     for from in [0, words.len() / 2, words.len().saturating_sub(6)] {
         let Some(first) = words.get(from) else { continue };
-        // A string that is looked for stands in the text as it is, with the white space in it.
+        // The string has to stand in the text unchanged, white space included.
         let start = first.as_ptr() as usize - longest.as_ptr() as usize;
         let rest = longest.get(start..).unwrap_or_default();
         let line = rest.split(['\n', '\r']).next().unwrap_or_default();
@@ -183,7 +183,7 @@ fn look(value: &Value, longest: &mut String) {
     }
 }
 
-/// Whether the message is among what a search for the string finds.
+/// Whether a search for the string finds the message.
 fn is_found(engine: &Engine, piece: &str, at: usize, depth: Depth) -> bool {
     let request = SearchRequest {
         text: piece.to_owned(),

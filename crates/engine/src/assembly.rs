@@ -36,7 +36,7 @@ use crate::staleness::{Looks, Seen};
 /// Planned children that are read.
 const PLANNED: u32 = 24;
 
-/// Finished frames inside a finished one that it names, and that it gathers decisions and artifacts of.
+/// The most finished frames inside a finished one that are named, and whose decisions and artifacts are gathered.
 const CHILDREN: u32 = 12;
 const DESCENDANTS: usize = 40;
 
@@ -52,17 +52,17 @@ impl Contexts {
         Self { env: Arc::clone(env), cache: Mutex::default(), seen: Mutex::default() }
     }
 
-    /// Forgets the rendered contexts of a session; returns how many there were.
+    /// Forgets the rendered contexts of a session, and returns their number.
     pub(crate) fn invalidate_cache(&self, session: &str) -> usize {
         lock(&self.cache).invalidate(session)
     }
 
-    /// Forgets all rendered contexts; returns how many there were.
+    /// Forgets all rendered contexts, and returns their number.
     pub(crate) fn invalidate_all_cache(&self) -> usize {
         lock(&self.cache).clear()
     }
 
-    /// The context of a frame as it would be rendered now. Reads files: not for a transaction that keeps
+    /// Returns the context of a frame as it would be rendered now. Reads files: not for a transaction that keeps
     /// others from writing.
     pub(crate) fn context(
         &self,
@@ -431,7 +431,7 @@ fn retain_begun_by(
     for frame in frames.iter() {
         let begun = match view.frame_spans(frame.num)?.first() {
             Some(first) if first.session == turn.session => view.span_begins(first.num)? < end.seq,
-            // In another session: a later frame was created later.
+            // In another session, a frame that began later was also created later.
             _ => frame.created_at <= end.at,
         };
         if begun && frame.parent.is_some_and(|parent| kept.contains(&parent)) {

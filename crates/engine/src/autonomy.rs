@@ -1,4 +1,4 @@
-//! The unasked part of callstack: it watches the work, and suggests.
+//! Suggestions that nobody asked for, made by watching the work.
 
 use std::sync::Arc;
 
@@ -38,8 +38,9 @@ pub(crate) struct Proposal {
 }
 
 impl Proposal {
-    /// Returns the readings above the thresholds, the surest first. The surest heuristic of a kind speaks for all of
-    /// the kind together; another one, which counts where that one has spoken recently, for itself.
+    /// Returns the readings above the thresholds, the surest first. The surest heuristic of a kind has the joint
+    /// confidence of all of the kind; another one, which counts where that one has made a suggestion recently, has
+    /// its own.
     pub(crate) fn of(
         frame: FrameNum,
         kinds: &[SuggestionKind],
@@ -102,10 +103,10 @@ impl Proposal {
     }
 }
 
-/// Tokens from which on it is worth saying that they are saved.
+/// The fewest saved tokens that are worth a remark.
 const WORTH_SAYING: u64 = 500;
 
-/// Returns the saving from following a suggestion, in tokens of every later request, where that is worth saying.
+/// Returns the saving from following a suggestion, in tokens of every later request, where that is worth a remark.
 fn saving(kind: SuggestionKind, signals: &Signals) -> Option<String> {
     match kind {
         SuggestionKind::Pop if signals.tokens >= WORTH_SAYING => {
@@ -132,13 +133,13 @@ pub(crate) fn threshold(settings: &AutonomySettings, kind: SuggestionKind) -> u8
 }
 
 impl Queries {
-    /// How much callstack does unasked, as it counts now.
+    /// Returns the present settings for what callstack does unasked.
     pub(crate) fn autonomy(&self) -> Result<AutonomySettings, EngineError> {
         Ok(self.kernel.current_settings()?.autonomy.clone())
     }
 }
 
-/// Suggests frames where the work looks as if it wants one.
+/// Suggests frames where the work looks as if it needs one.
 pub(crate) struct Suggestions {
     kernel: Arc<Kernel>,
     queries: Arc<Queries>,
@@ -177,7 +178,7 @@ impl Suggestions {
         })
     }
 
-    /// The first proposal that may be said, with its frame.
+    /// Returns the first proposal that may be made, with its frame.
     pub(crate) fn first_due(
         &self,
         proposals: &[Proposal],

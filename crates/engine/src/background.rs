@@ -13,17 +13,16 @@ use callstack_store::{StoreError, open_plain};
 use crate::error::EngineError;
 use crate::lock::lock;
 
-/// Work that can wait begins once there was no request for so long: a host asks several things about one call of the
-/// model, one right after the other, and none of them waits for the disk then.
+/// The time without a request after which work begins that can wait: a host sends several requests about one call of
+/// the model in a row, and so none of them waits for the disk.
 const QUIET: Duration = Duration::from_millis(250);
-/// How long a wish waits at most where it never becomes quiet.
+/// The longest time that wanted work waits where requests never pause.
 const LONGEST: Duration = Duration::from_secs(5);
-/// How long it rests after each time: so many times as long as the work took, so that much work costs
-/// a small part of a processor.
+/// The rest after each run, as a multiple of the run's time: even much work takes only a small part of a processor.
 const REST: u32 = 10;
-/// How long it waits after a failure before it tries again.
+/// The wait after a failure before the next try.
 const RETRY: Duration = Duration::from_secs(5);
-/// How long one process may keep the others waiting.
+/// The longest time that one process may keep others waiting.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// The work of each run; it keeps its state in between.
@@ -63,7 +62,7 @@ struct Signal {
     failure: Option<EngineError>,
 }
 
-/// When work was wished for that is still to be done.
+/// The times of the first and the last request for work that is still to be done.
 #[derive(Clone, Copy, Debug)]
 struct Wanted {
     first: Instant,
@@ -82,8 +81,8 @@ impl Wanted {
 }
 
 impl Background {
-    /// Work that begins with the first wish. `make` makes it, on the thread that does it; the thread has the
-    /// name `name`.
+    /// Makes work that begins with the first request for it. `make` makes it on the thread that does it, which is
+    /// called `name`.
     pub(crate) fn at_once(
         name: &'static str,
         make: impl Fn() -> Work + Send + Sync + 'static,
@@ -91,7 +90,7 @@ impl Background {
         Self::new(name, Duration::ZERO, Box::new(make))
     }
 
-    /// The same for work that waits until there are no more requests.
+    /// Makes work that waits until the host's requests pause.
     pub(crate) fn when_quiet(
         name: &'static str,
         make: impl Fn() -> Work + Send + Sync + 'static,
@@ -141,7 +140,7 @@ impl Waker {
     pub(crate) fn want(&self) {
         let mut signal = lock(&self.shared.signal);
         signal.wanted = Some(Wanted::again(signal.wanted));
-        // A thread that is over has panicked: another one takes its place.
+        // A thread that has ended has panicked: another one takes its place.
         let is_over = signal.thread.as_ref().is_none_or(JoinHandle::is_finished);
         if is_over && !signal.closed {
             let shared = Arc::clone(&self.shared);
@@ -175,7 +174,7 @@ impl Shared {
         }
     }
 
-    /// Waits for something to do, after a rest. False when there is nothing more to come.
+    /// Waits for work, after a rest. False when no more will come.
     fn wait(&self, rest: Duration) -> bool {
         let rested = Instant::now() + rest;
         let mut signal = lock(&self.signal);
@@ -242,7 +241,7 @@ mod tests {
             std::thread::yield_now();
         }
         let early = times.load(Ordering::Relaxed);
-        // A machine that stands still meanwhile is as good as a host that is quiet.
+        // If the machine stood still meanwhile, that was a pause as well.
         let was_quick = begun.elapsed() < Duration::from_millis(100);
         drop(background);
         let all = times.load(Ordering::Relaxed);

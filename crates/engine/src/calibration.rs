@@ -7,11 +7,11 @@ use crate::error::EngineError;
 
 /// Estimated tokens below which a step is not used: framing outweighs the text.
 const LEAST: usize = 64;
-/// Plausible slopes; others are not about the text, but hidden reasoning, images and folds.
+/// Plausible ratios; others come from hidden reasoning, images and folds.
 const PLAUSIBLE: std::ops::RangeInclusive<f64> = 0.4..=3.0;
-/// How much a single step counts against all before it.
+/// The weight of a single step against all before it.
 const WEIGHT: f64 = 0.2;
-/// The factor moves in such steps, so that a context that is rebuilt is not another one each time.
+/// The steps in which the factor changes, so that a rebuilt context does not differ each time.
 const STEP: f64 = 0.25;
 /// The same for 100 estimated tokens.
 const STEP_PERCENT: u32 = 25;

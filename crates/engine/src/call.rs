@@ -24,7 +24,7 @@ pub struct Caller {
     pub agent: Option<String>,
     /// Whether the host performs effects.
     pub performs: bool,
-    /// Whether answers contain secrets of known forms as they are; else these are masked.
+    /// Whether secrets of known forms stand in answers unmasked.
     pub reveal: bool,
     /// The key by which a repeated call is recognized, for callers whose calls no transcript shows. It is valid within
     /// one session.
@@ -71,8 +71,8 @@ const CLIENT: &str = "mcp:";
 pub enum HostKind {
     /// The program shows its transcripts to callstack, and sends its model the folded ones.
     Folding,
-    /// The program only calls operations. Its model's context stays as it is, and callstack knows only what the agent
-    /// says in its calls.
+    /// The program only calls operations. Its model's context stays as it is, and callstack knows only the content of
+    /// the agent's calls.
     Calling,
 }
 

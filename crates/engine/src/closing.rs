@@ -110,7 +110,7 @@ impl Endings {
         let mut ends: Vec<_> = ends.collect();
         self.kernel.write(|change| {
             if !change.view().purges_after(since)?.is_empty() {
-                // It may tell of them.
+                // `then` may list them.
                 for (command, evidence) in &mut ends {
                     let Command::Pop(pop) = command else { continue };
                     let results = pop.outcome.results.as_deref();

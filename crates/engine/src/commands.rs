@@ -31,7 +31,7 @@ impl Commands {
         self.carry_out_at(change, self.env.now(), command)
     }
 
-    /// Decides a command and appends what it leads to, as of the time `at` (milliseconds since 1970).
+    /// Decides a command and appends its events, as of the time `at` (milliseconds since 1970).
     pub(crate) fn carry_out_at(
         &self,
         change: &mut Change<'_>,

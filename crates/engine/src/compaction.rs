@@ -192,7 +192,7 @@ impl Compactions {
         })
     }
 
-    /// The frame that the calling session works in, which `named` must be.
+    /// Returns the frame that the calling session works in. Fails where another one is `named`.
     fn open_frame(&self, caller: &Caller, named: Option<FrameNum>) -> Result<Frame, EngineError> {
         let active = self.queries.active(&caller.session)?;
         let Some(num) = named.or(active) else {
@@ -216,7 +216,7 @@ impl Compactions {
         })
     }
 
-    /// A frame with open children is refused for those, whatever else is wrong.
+    /// A frame with open children is refused because of these, whatever else is wrong.
     fn check_children(&self, frame: &Frame) -> Result<(), EngineError> {
         let open = self
             .kernel

@@ -14,7 +14,7 @@ use crate::error::EngineError;
 pub(crate) const KEPT: u64 = 10;
 /// The most children that one frame replaces.
 const MOST: u32 = 1_000;
-/// Tokens of the results in sum, and of one child's share in them.
+/// Tokens of all results together, and of one child's share in them.
 const RESULTS: usize = 4_000;
 const SHARE: (usize, usize) = (12, 80);
 /// Tokens of the dense results, which name titles only.
@@ -23,7 +23,7 @@ const DENSE: usize = 300;
 const ARTIFACTS: usize = 100;
 
 impl Commands {
-    /// Replaces the older ones by one frame, once a frame that has just ended is one too many beside its siblings.
+    /// Replaces the older children by one frame, once a frame that has just ended has too many finished siblings.
     pub(crate) fn consolidate_if_many(
         &self,
         change: &mut Change<'_>,
@@ -42,8 +42,8 @@ impl Commands {
         Ok(())
     }
 
-    /// Replaces all but the newest `keep` finished children of a frame by one frame. None where there are not at
-    /// least two of them.
+    /// Replaces all but the newest `keep` finished children of a frame by one frame. None where there are fewer than
+    /// two.
     pub(crate) fn consolidate_in(
         &self,
         change: &mut Change<'_>,

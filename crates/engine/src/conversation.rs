@@ -1,4 +1,4 @@
-//! A session as its host goes on with it: new messages are stored, undos are followed, finished frames are folded.
+//! A session as its host continues it: new messages are stored, undos are followed, finished frames are folded.
 
 pub(crate) mod broken;
 mod calibrated;
@@ -87,7 +87,7 @@ pub(crate) struct Conversation {
     steady_since: Option<i64>,
     /// Spans that go out unfolded, since they were not on the disk in time.
     left_out: Vec<SpanNum>,
-    /// Whether something in the last answer had to do without what was not on the disk in time.
+    /// Whether something was missing in the last answer because it was not on the disk in time.
     is_disk_slow: bool,
     /// The frame that was active when the current step began: the step's calls are its work, also where a push is in
     /// the same step.
@@ -123,7 +123,7 @@ pub(crate) struct Conversation {
     leaving: Option<String>,
 }
 
-/// When and where the work of a recorded session was done that is taken over.
+/// Time and place of the work in a recorded session that is taken over.
 #[derive(Debug)]
 struct Past {
     /// The folder that was worked in.
@@ -138,12 +138,13 @@ impl Conversation {
         self.past.is_some()
     }
 
-    /// The folder that is worked in: `project`, but for a recorded session that is taken over.
+    /// Returns the folder of the work: `project`, except for a recorded session that is taken over.
     pub(crate) fn folder<'a>(&'a self, project: &'a Path) -> &'a Path {
         self.past.as_ref().map_or(project, |past| &past.folder)
     }
 
-    /// When what is done happens, in milliseconds since 1970: `now`, but for a recorded session that is taken over.
+    /// Returns the time of changes, in milliseconds since 1970: `now`, except for a recorded session that is taken
+    /// over.
     fn time(&self, now: i64) -> i64 {
         self.past.as_ref().and_then(|past| past.at).unwrap_or(now)
     }
@@ -188,8 +189,8 @@ impl Conversation {
         &self.calls[message]
     }
 
-    /// Whether no call was being carried out between two moments at a place: those up to it had ended by the first,
-    /// and later ones began after the second. Missing times count as no.
+    /// Whether no call was running between two moments at a place: those up to it had ended by the first moment, and
+    /// later ones began after the second. False where times are missing.
     pub(crate) fn was_still_at(&self, place: &Anchor, (from, until): (i64, i64)) -> bool {
         let id = place.message.as_deref();
         let at = self.transcript.iter().rposition(|message| Some(message.id.as_str()) == id);
@@ -203,7 +204,7 @@ impl Conversation {
             && further.iter().chain(self.calls[at + 1..].iter().flatten()).all(behind)
     }
 
-    /// Which context the system prompt belongs to: a new one begins with every compaction.
+    /// Returns the name of the context that the system prompt belongs to: a new one begins with every compaction.
     pub(crate) fn epoch(&self) -> &str {
         self.summary().unwrap_or(START)
     }
@@ -255,7 +256,7 @@ impl Conversation {
         !self.has_gap
     }
 
-    /// Takes note that a call of the model was followed to its end.
+    /// Records that a call of the model was followed to its end.
     fn looked(&mut self, now: i64) {
         self.masking.looked(now, self.order.len() as u64);
         self.naming.looked(self.order.len() as u64);
@@ -296,7 +297,7 @@ impl Conversation {
 }
 
 impl Sessions {
-    /// Why messages can't be stored just now, if they can't.
+    /// Returns the reason why messages can't be stored at the moment, if they can't.
     pub(crate) fn recording_failure(&self) -> Option<EngineError> {
         self.recorder().map_or_else(Some, Recorder::failure)
     }

@@ -82,7 +82,7 @@ impl Delegation {
         }
     }
 
-    /// Has a frame worked on in a session of its own. Answers once it has returned.
+    /// Delegates a frame to a session of its own. Answers once it has returned.
     pub(crate) fn delegate(
         &self,
         caller: &Caller,
@@ -98,7 +98,7 @@ impl Delegation {
         }
     }
 
-    /// The same for a frame that is yet to be made, as a planned one: if no session is started, the plan remains.
+    /// Plans a frame and delegates it: if no session is started, the plan remains.
     pub(crate) fn delegate_new(
         &self,
         caller: &Caller,
@@ -264,7 +264,7 @@ impl Delegation {
         Ok(answer)
     }
 
-    /// How a frame ends whose session fell silent without a pop.
+    /// Returns the outcome of a frame whose session fell silent without a pop.
     fn last_outcome(&self, frame: &Frame, said: &str) -> Result<Outcome, EngineError> {
         let said = said.trim();
         if said.is_empty() {
@@ -335,7 +335,7 @@ impl Delegation {
 }
 
 impl Queries {
-    /// Whether a frame has been worked on by the session that had its parent open, in between.
+    /// Whether the session that had the parent open has worked on a frame itself meanwhile.
     pub(crate) fn worked_in_place(&self, frame: &Frame) -> Result<bool, EngineError> {
         let Some(session) = &frame.session else { return Ok(false) };
         let delegation = self.kernel.read(|view| view.delegation_in(session))?;
@@ -364,13 +364,13 @@ pub(crate) const SILENT: &str =
 /// The replacement of last words that are missing.
 pub(crate) const WORDLESS: &str = "It ended without a word.";
 
-/// How a frame ends that was cut off: it can be taken up again.
+/// Returns the outcome of a frame that was cut off: it can be taken up again.
 pub(crate) fn cut_off(why: &str) -> Outcome {
     let results = format!("{why} What was done until then is in its log.");
     Outcome::with(Status::Blocked, results, Some(dense(why)), ResultsSource::Callstack)
 }
 
-/// The session that worked on a frame, and on nothing else, before it was blocked.
+/// Returns the session that worked on a frame, and on nothing else, before the frame was blocked.
 pub(crate) fn own_session(view: &View<'_>, num: FrameNum) -> Result<Option<String>, EngineError> {
     let Some(session) = view.frame(num)?.session else { return Ok(None) };
     let delegation = view.delegation_in(&session)?;
@@ -378,8 +378,7 @@ pub(crate) fn own_session(view: &View<'_>, num: FrameNum) -> Result<Option<Strin
     Ok(delegation.filter(|stored| stored.delegation.frame == num && !busy).map(|_| session))
 }
 
-/// The span in which a session that had worked on a frame before was to take it up again, if its prompt
-/// never reached it.
+/// Returns the span in which a session was to take up its earlier frame again, if the prompt never reached it.
 fn unheard(view: &View<'_>, num: FrameNum, session: &str) -> Result<Option<SpanNum>, EngineError> {
     let Some(span) = view.frame_spans(num)?.pop().filter(|it| it.session == session) else {
         return Ok(None);

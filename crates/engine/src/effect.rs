@@ -8,14 +8,14 @@ use serde_json::Value;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
 pub enum Effect {
-    /// Start a session below another one. Done well, it gives `{session}`, the new one's id.
+    /// Start a session below another one. Its outcome is `{session}`, the new one's id.
     CreateSession {
         /// The session that it belongs to.
         parent: String,
         /// Its title.
         title: String,
     },
-    /// Say something to a session's agent. Waited for, it gives `{text}`, the agent's last words.
+    /// Prompt a session's agent. Where the host waits for it, its outcome is `{text}`, the agent's last words.
     Prompt {
         /// The session.
         session: String,
@@ -68,7 +68,7 @@ pub enum EffectOutcome {
 pub struct Next {
     /// The action of the host.
     pub effect: Effect,
-    /// All that is needed to go on afterwards, whichever process then does.
+    /// All that is needed to continue afterwards, in whichever process.
     pub token: Value,
 }
 
@@ -77,6 +77,6 @@ pub struct Next {
 pub struct Reaction {
     /// Effects in this order; nobody waits for them.
     pub effects: Vec<Effect>,
-    /// When to call [`crate::Engine::wake`], in milliseconds since 1970.
+    /// The time at which to call [`crate::Engine::wake`], in milliseconds since 1970.
     pub wake_at: Option<i64>,
 }

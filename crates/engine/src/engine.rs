@@ -1,4 +1,4 @@
-//! The engine: one store, and everything that is done to it. It only puts the parts together; each knows those below
+//! The engine: one store, and everything that is done to it. It only joins the parts, each of which uses those below
 //! it and none above.
 
 mod hosts;
@@ -231,7 +231,7 @@ impl Engine {
         })
     }
 
-    /// Opens the store of a project without looking whether it is to be trusted: for tests, examples and measurements.
+    /// Opens the store of a project without checking whether it may be trusted: for tests, examples and measurements.
     pub fn open_unchecked(
         project: &Path,
         settings: Settings,

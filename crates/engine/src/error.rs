@@ -21,7 +21,7 @@ pub enum Kind {
     Conflict,
     /// A limit is reached.
     Limit,
-    /// The store is not one to be opened: it was not made here, or is not as it was left.
+    /// The store must not be opened: it was not made here, or is not as it was left.
     Untrusted,
     /// The store can't be used: damaged, newer, read-only, full or busy.
     Unavailable,
@@ -62,7 +62,7 @@ impl EngineError {
         Self { kind: Kind::Invalid, message: message.into(), hint: Some(hint.into()) }
     }
 
-    /// The error of a reference that means no frame, with those that may have been meant and their titles.
+    /// Makes the error of a reference that names no frame, with the handles and titles of similar ones.
     pub(crate) fn no_frame(error: StoreError, near: &[(FrameNum, String)]) -> Self {
         let mut error = Self::from(error);
         let named: Vec<_> =
@@ -89,7 +89,7 @@ impl EngineError {
         }
     }
 
-    /// The error with tools called as the dialect does: those that its message marks as code, since a
+    /// Returns the error with the names of tools in the dialect: those that its message marks as code, since a
     /// frame's title may stand there too, and all in its hint. A message about a setting begins with its variable.
     #[must_use]
     pub fn spoken(self, dialect: Dialect) -> Self {

@@ -21,8 +21,8 @@ use crate::kernel::{Env, Kernel};
 use crate::lock::lock;
 use crate::sessions::Sessions;
 
-/// How long the end of a frame waits until the messages of its span are on the disk. They are written after the hooks
-/// that show them, which takes milliseconds; after this time only the stored ones are read.
+/// The longest time that the end of a frame waits for the messages of its span to be on the disk. They are written
+/// after the hooks that show them, which takes milliseconds; after this time only the stored ones are read.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// Reads a host's stored message in a project's folder: returns its words and calls, each with the part's id.
@@ -147,7 +147,7 @@ impl SpanReader {
     }
 
     /// Returns the evidence of the messages after the first one up to and including the second, in a session that
-    /// works in `folder`, without the facts in `told`. The content of files is not read.
+    /// works in `folder`, without the facts in the text `told`. The content of files is not read.
     pub(crate) fn evidence_between(
         &self,
         view: &View<'_>,
@@ -162,8 +162,8 @@ impl SpanReader {
 }
 
 impl Sessions {
-    /// Waits until the messages of a session that this process was shown are on the disk. False if some are not there
-    /// by then: they can't be read, and nobody waits for them any longer.
+    /// Waits until the messages of a session that this process was shown are on the disk. False if some are still
+    /// missing after a while: they can't be read, and are no longer waited for.
     pub(crate) fn wait_until_written(&self, session: &str) -> bool {
         let Some(recorder) = self.recorder.get() else { return true };
         let ticket = lock(&self.conversation(session)).ticket();
@@ -195,7 +195,7 @@ fn open_span(
     Ok(spans.pop())
 }
 
-/// Adds the hashes of files from when work on them was recorded, where it was.
+/// Adds the hashes that files had when they were recorded as artifacts.
 pub(crate) fn with_hashes(mut evidence: Evidence, artifacts: &[Artifact]) -> Evidence {
     for file in &mut evidence.written {
         let recorded = artifacts.iter().find(|artifact| file.is_at(&artifact.path));

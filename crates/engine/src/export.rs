@@ -60,7 +60,8 @@ impl Queries {
 }
 
 impl StackState {
-    /// The children of each frame by its id, in the order in which they came to be, and of their plan.
+    /// Returns the children of each frame by its id, in order of creation, and planned ones in the order of their
+    /// plan.
     fn children(&self) -> HashMap<&str, Vec<&FrameMetadata>> {
         let mut children: HashMap<&str, Vec<&FrameMetadata>> = HashMap::new();
         for frame in self.frames.values() {
@@ -106,7 +107,7 @@ impl StackState {
     }
 }
 
-/// Deals the places of planned siblings out among them in the order of their plan.
+/// Distributes the places of planned siblings among them in the order of their plan.
 fn put_in_order(siblings: &mut [&FrameMetadata], plan: &[String]) {
     let is_planned = |frame: &&FrameMetadata| frame.status == Status::Planned;
     let mut planned: Vec<_> = siblings.iter().copied().filter(is_planned).collect();
@@ -171,7 +172,7 @@ fn section(
     }
 }
 
-/// Words of somebody else's: no heading in them may look like a frame.
+/// Quotes foreign words: no heading in them may look like a frame.
 fn quoted(words: &str) -> String {
     escape_text(words).lines().map(|line| format!("> {line}")).collect::<Vec<_>>().join("\n")
 }

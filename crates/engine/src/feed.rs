@@ -16,7 +16,7 @@ use crate::queries::Queries;
 /// An event as other programs read it, with secrets masked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FeedEvent {
-    /// The place after the event, from which a reader goes on.
+    /// The place after the event, from which a reader continues.
     pub cursor: EventCursor,
     /// The number of the event, from 1, without gaps.
     pub seq: u64,
@@ -55,13 +55,14 @@ impl TryFrom<LoggedEvent> for FeedEvent {
 pub struct EventWatch(Watch);
 
 impl EventWatch {
-    /// Waits until there are events, or a gap, to be taken. False if `timeout` is over before, or the watch was
-    /// stopped. After an error the watch can be waited with again.
+    /// Waits until there are events, or a gap, to be taken. False if `timeout` passes first, or the watch was
+    /// stopped. After an error, `wait` can be called again.
     pub fn wait(&mut self, timeout: Duration) -> Result<bool, EngineError> {
         Ok(self.0.wait(timeout)?)
     }
 
-    /// Takes the next events, at most `limit`, without waiting. After a gap the watch goes on from the end of the log.
+    /// Takes the next events, at most `limit`, without waiting. After a gap the watch continues from the end of the
+    /// log.
     pub fn next_batch(&mut self, limit: usize) -> Result<EventBatch<FeedEvent>, EngineError> {
         masked(self.0.next_batch(limit)?)
     }

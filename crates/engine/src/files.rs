@@ -12,7 +12,7 @@ use callstack_store::plain;
 /// Larger files are named without a hash: reading them would hold up the tool call that wrote them.
 pub const LARGEST_FILE: u64 = 64 * 1024 * 1024;
 
-/// The name of a file inside `project`: relative, with `/`. What lies outside keeps its whole path.
+/// The name of a file inside `project`: relative, with `/`. A file outside keeps its whole path.
 pub(crate) fn relative(project: &Path, file: &str) -> String {
     let path = Path::new(file);
     let whole = if path.is_absolute() { path.to_path_buf() } else { project.join(path) };
@@ -24,7 +24,7 @@ pub(crate) fn relative(project: &Path, file: &str) -> String {
 }
 
 /// Opens a file by its name. A link in the project is followed only to files in the project: it may have come with
-/// it, and lead anywhere.
+/// the project, and may lead anywhere.
 fn open(project: &Path, file: &str) -> Option<File> {
     let path = without_dots(&project.join(file));
     let whole = fs::canonicalize(&path).ok()?;

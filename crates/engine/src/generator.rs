@@ -1,5 +1,5 @@
-//! Results of a frame that nobody gave any. The order in which they are looked for is described in
-//! [`callstack_core::results`]; the host's compaction comes before all of this and is in `compaction`.
+//! Results of a frame for which nobody gave any. The order of their possible sources is described in
+//! [`callstack_core::results`]; the host's compaction comes before those here and is in `compaction`.
 //!
 //! A model is asked where a call may take its time: from a terminal at once, and in a host in the background, while
 //! the call asks again and again until there is an answer. Nothing else waits for one: results of frames that end in
@@ -34,7 +34,7 @@ const INSIDE: u32 = 20;
 pub(crate) const AGAIN: u64 = 100;
 /// Milliseconds that an answer may be late: the model's own time limit comes first.
 const GRACE: i64 = 2_000;
-/// Milliseconds below which asking again is not worth while.
+/// Milliseconds below which it is not worth asking again.
 const LEAST: i64 = 500;
 
 /// Results that were made.
@@ -51,7 +51,7 @@ pub(crate) struct GeneratedResults {
 pub(crate) struct Asking {
     /// The key of its answer.
     summary: String,
-    /// Until when it may answer, in milliseconds since 1970.
+    /// The deadline of its answer, in milliseconds since 1970.
     until: i64,
     /// The newest event when it was asked.
     #[serde(default)]
@@ -62,7 +62,7 @@ pub(crate) struct Asking {
 pub(crate) enum Generation {
     /// These.
     Done(GeneratedResults),
-    /// A model has been asked, and it is to be asked for again a little later.
+    /// A model has been asked, and the caller asks for its answer again a little later.
     Asked(Asking),
     /// There is nothing that they could be made of.
     Nothing,
@@ -148,7 +148,7 @@ impl ResultsMaker {
                 self.asked.forget(&asking.summary);
                 Err(SummarizerError("it did not answer in time".to_owned()))
             }
-            // The process that asked has ended. What is left of the time may do.
+            // The process that asked has ended. The time that is left may be enough for another try.
             Answered::Unknown if asking.until.saturating_sub(now) >= LEAST => {
                 return self.make_until(frame, ending, true, asking.until);
             }
@@ -231,7 +231,7 @@ impl SpanReader {
         Some(GeneratedResults { results, source: ResultsSource::Extracted, failure: None })
     }
 
-    /// The same within a transaction, where all of it is known to be written.
+    /// The same within a transaction, where all messages are known to be written.
     pub(crate) fn activities_in(
         &self,
         view: &View<'_>,

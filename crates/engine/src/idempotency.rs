@@ -1,8 +1,8 @@
-//! A call that is made again because the process that it was made to ended before it had answered.
+//! Repeated calls: a host repeats a call if the process that received it ended before it had answered.
 //!
 //! Everything that a call does is one transaction, so its work is done wholly or not at all. Frames that it began or
-//! ended are found by the call, at which a span opens or closes. Other changes do not show by which call they were
-//! made: their answer is stored with them.
+//! ended are found by the call, at which a span opens or closes. Other changes don't show which call made them: their
+//! answer is stored with them.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::call::{Answer, Caller, Reply};
 use crate::error::{EngineError, Kind};
 use crate::kernel::Kernel;
 
-/// Answers calls that are made again as they were answered before.
+/// Answers repeated calls as they were answered before.
 pub(crate) struct Idempotency {
     kernel: Arc<Kernel>,
 }
@@ -46,7 +46,8 @@ impl Idempotency {
         answer: &Reply<D>,
     ) -> Result<(), EngineError> {
         let Some(call) = caller.kept_at() else { return Ok(()) };
-        // Only a call with a key can have been made at the same time: a transcript's is made by one process.
+        // Only a call with a key can have been made twice at the same time: one in a transcript is made by one
+        // process.
         if caller.key.is_some() && change.view().answer_given(&caller.session, &call)?.is_some() {
             return Err(EngineError {
                 kind: Kind::Conflict,
@@ -62,8 +63,8 @@ impl Idempotency {
         Ok(change.append(self.kernel.now(), &[event])?)
     }
 
-    /// The same for a call that has ended frames, if their spans don't tell of it: one was not worked on in the
-    /// calling session, so its span does not close at the call, or no transcript shows the call.
+    /// The same for a call that has ended frames, if their spans don't show the call: a frame was not worked on in
+    /// the calling session, so its span does not close at the call, or no transcript shows the call.
     pub(crate) fn keep_answer_if_elsewhere<D: Clone + Serialize>(
         &self,
         change: &mut Change<'_>,

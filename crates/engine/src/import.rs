@@ -65,8 +65,8 @@ impl Imports {
     /// Takes over the frames of folders (`.opencode/stack`, `.opencode/flame`, or a project that has
     /// them) and of files (a state or a single frame). Without any path, those of this project.
     ///
-    /// Frames that the store knows are left, so that importing twice changes nothing. All is one
-    /// change: where a path can't be read at all, nothing is taken over, and the error says why.
+    /// Frames that the store knows are left as they are, so that importing twice changes nothing. An import is one
+    /// change: where a path can't be read at all, nothing is taken over, and the error names the reason.
     pub(crate) fn import(&self, paths: &[PathBuf]) -> Result<ImportSummary, EngineError> {
         let paths = if paths.is_empty() { self.own_sources()? } else { paths.to_vec() };
         let (mut summary, import) = gathered(&paths, self.kernel.now())?;
@@ -111,7 +111,7 @@ impl Imports {
             for (at, event) in &takeover.events {
                 change.append(*at, std::slice::from_ref(event))?;
             }
-            // The last session here stays the one that worked last.
+            // The session that worked last here stays the last one.
             if let Some(last) = last
                 && !takeover.events.is_empty()
             {

@@ -37,7 +37,7 @@ pub(crate) struct Env {
     pub(crate) log: Log,
     dialect: Dialect,
     world: Box<dyn World>,
-    /// Whether a person changes something from outside just now.
+    /// Whether a person is changing something from outside at the moment.
     pub(crate) outside: Outside,
 }
 
@@ -64,8 +64,8 @@ impl Env {
         &self.settings
     }
 
-    /// How agents are spoken to. Agents keep the tools that they started with: it stays as it was when
-    /// the engine was opened.
+    /// Returns the dialect for agents. Agents keep the tools that they started with, so it stays as it was when the
+    /// engine was opened.
     pub(crate) fn dialect(&self) -> Dialect {
         self.dialect
     }
@@ -109,7 +109,7 @@ impl Kernel {
         callstack_store::prepare(&project)?;
         let store = Arc::new(Store::open(&trusted)?);
         let trusted = Arc::new(trusted);
-        // A store that can't be read says so to whoever asks it for more.
+        // A store that can't be read reports that at the next call that needs it.
         let stored = store.read(|view| Ok::<_, EngineError>(view.settings()?)).unwrap_or_default();
         let settings_now = settings.overlaid(&stored)?;
         let dialect = settings_now.profile.dialect();
@@ -141,7 +141,7 @@ impl Kernel {
         self.store.read(read)
     }
 
-    /// Changes the store in one transaction, which is on the disk once this returns well.
+    /// Changes the store in one transaction, which is on the disk once this returns without an error.
     pub(crate) fn write<T, E: From<StoreError>>(
         &self,
         write: impl FnOnce(&mut Change<'_>) -> Result<T, E>,
@@ -215,8 +215,7 @@ impl Kernel {
         self.store.read(|view| Ok(view.settings()?))
     }
 
-    /// Sets a setting of the store, or resets it. Whether the value makes sense is for the caller to
-    /// find out.
+    /// Sets a setting of the store, or resets it. The caller has to check whether the value makes sense.
     pub(crate) fn set_setting(&self, name: &str, value: Option<&str>) -> Result<(), EngineError> {
         let event = Event::SettingSet { name: name.to_owned(), value: value.map(str::to_owned) };
         self.store

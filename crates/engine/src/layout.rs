@@ -20,7 +20,7 @@ use crate::error::{EngineError, Kind};
 use crate::state::{FrameMetadata, StackState, VERSION};
 use crate::unfinished;
 
-/// The folder of OpenCode's own files in a project. Only where it is there are files written.
+/// The folder of OpenCode's own files in a project. Files are only written where it exists.
 pub(crate) const HOST_FOLDER: &str = ".opencode";
 /// The folder of the files, in the one of OpenCode's own.
 pub(crate) const FOLDER: &str = "stack";
@@ -138,8 +138,8 @@ fn sanitized(id: &str) -> Cow<'_, str> {
     Cow::Owned(name.take(LONGEST_NAME).collect())
 }
 
-/// Makes the folder for its owner only. Git does not see it, nor do OpenCode's snapshots, which would
-/// bring old files back with an undo.
+/// Makes the folder for its owner only. Neither git nor OpenCode's snapshots see it: an undo would bring old files
+/// back.
 pub(crate) fn prepare(folder: &Path) -> Result<(), EngineError> {
     refuse_links(folder)?;
     let failed = |error: io::Error| unwritable(folder, &error);
@@ -176,7 +176,7 @@ pub(crate) fn pretty(value: &impl Serialize) -> Result<String, EngineError> {
     Ok(escape_json(&text).into_owned())
 }
 
-/// Whether the disk has to have it before anybody goes on.
+/// Whether the file has to be on the disk before work continues.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Durably {
     Yes,

@@ -1,7 +1,6 @@
-//! The engine: the table of operations, the sessions of hosts as they go on, and the content of requests.
+//! The engine: the table of operations, the live sessions of hosts, and the content of requests.
 //!
-//! Not here: how a host talks (`hosts`), how anything looks on a terminal (`cli`), and which changes
-//! are legal (`core`).
+//! Not here: the protocols of hosts (`hosts`), views on a terminal (`cli`), and the rules for changes (`core`).
 
 mod assembly;
 mod autonomy;

@@ -87,8 +87,8 @@ impl Lifecycle {
         self.kernel.read(|view| self.contexts.began(view, caller, num, goal_is_known))
     }
 
-    /// Keeps the answer of a call that has begun work in a frame, where its span does not tell of the call: no
-    /// transcript shows it. `last` is the last paragraph of the answer, if it has one of its own.
+    /// Keeps the answer of a call that has begun work in a frame, where its span does not show the call: no
+    /// transcript does. `last` is the last paragraph of the answer, if it has one of its own.
     pub(crate) fn keep_begun(
         &self,
         change: &mut Change<'_>,

@@ -111,7 +111,7 @@ impl Queries {
 pub struct LogRequest {
     /// The first message, from 1.
     pub from: u64,
-    /// How many messages at most, each with all of its versions.
+    /// The most messages, each with all of its versions.
     pub most: usize,
     /// Only messages that hold these words and "quoted strings".
     pub query: Option<String>,
@@ -135,7 +135,7 @@ pub struct LogPart {
     pub total: u64,
     /// The messages of this part.
     pub entries: Vec<LogEntry>,
-    /// The place of the first message after it that was asked for as well, if there is one.
+    /// The place of the first further message that was asked for, if there is one.
     pub next: Option<u64>,
 }
 
@@ -153,7 +153,7 @@ pub struct LogEntry {
 /// Messages that are in memory at a time.
 const AT_ONCE: u64 = 32;
 
-/// No transaction is open while `see` looks: it may wait for a reader.
+/// No transaction is open while `see` runs: it may wait for a reader.
 fn visit<E: From<StoreError>>(
     store: &Store,
     frame: FrameNum,
@@ -187,7 +187,7 @@ fn visit<E: From<StoreError>>(
     Ok(total)
 }
 
-/// Returns the last text of an agent in a message of a host. None if there is none, or it is no agent's.
+/// Returns the last text of an agent in a message of a host. None if there is none, or the message is not an agent's.
 pub(crate) fn said(json: &str) -> Option<String> {
     let message: Value = serde_json::from_str(json).ok()?;
     if message["info"]["role"] != "assistant" {

@@ -42,7 +42,7 @@ struct Sink {
     prefix: &'static str,
     /// The file, and the folder that it was opened in.
     file: Option<(File, Option<File>)>,
-    /// How long the file was after the last line of this process: others may have appended since.
+    /// The length of the file after the last line of this process: others may have appended since.
     length: u64,
 }
 
@@ -65,7 +65,7 @@ impl Log {
         }
     }
 
-    /// Appends a line that happened at `at`, in milliseconds since 1970.
+    /// Appends a line about the time `at`, in milliseconds since 1970.
     pub(crate) fn write(&self, at: i64, line: &LogLine) {
         let mut sink = lock(&self.sink);
         if sink.enabled {
@@ -129,7 +129,7 @@ impl Sink {
         if let Some((_, Some(folder))) = &known
             && !is_at(&self.folder, folder)
         {
-            // Nobody knows yet whose store is in the place of this one.
+            // It is not known yet which store has taken the place of this one.
             self.file = known;
             return Ok(());
         }

@@ -28,8 +28,8 @@ pub struct FrameStateManager<'e> {
 }
 
 impl<'e> FrameStateManager<'e> {
-    /// A manager on behalf of a session: its active frame is meant where none is named. `host` is the
-    /// program that the session belongs to, for instance `opencode`.
+    /// Makes a manager on behalf of a session, whose active frame is meant where none is named. `host` is the program
+    /// that the session belongs to, for instance `opencode`.
     pub fn new(engine: &'e Engine, session: &str, host: &str) -> Self {
         let anchor = Anchor { message: None, call: None };
         let (agent, performs) = (None, false);
@@ -59,9 +59,9 @@ impl FrameStateManager<'_> {
         self.changed(&command)
     }
 
-    /// Takes a frame to another status: it begins, ends with these results, is invalidated, or comes back. Legal are
-    /// the changes of [`Status::may_become`], and opening a terminal frame again; the status that it has already
-    /// changes nothing.
+    /// Takes a frame to another status: it begins, ends with these results, is invalidated, or comes back. The
+    /// changes of [`Status::may_become`] are legal, and so is opening a terminal frame again; the status that it
+    /// already has changes nothing.
     pub fn update_frame_status(
         &self,
         frame: &str,
@@ -103,8 +103,8 @@ impl FrameStateManager<'_> {
         self.shown(&self.engine.frame(found.num)?)
     }
 
-    /// Ends a frame as completed, failed or blocked, and returns its parent's id; none for a root. The
-    /// session that worked in it goes on in the parent.
+    /// Ends a frame as completed, failed or blocked, and returns its parent's id; none for a root. The session that
+    /// worked in it continues in the parent.
     ///
     /// A `conflict` where children are still in progress.
     pub fn complete_frame(
@@ -121,7 +121,7 @@ impl FrameStateManager<'_> {
         found.parent.map(|parent| Ok(self.engine.frame(parent)?.id)).transpose()
     }
 
-    /// A frame; none where there is none. What could be several frames is an error.
+    /// Returns a frame; none where there is none. An ambiguous reference is an error.
     pub fn get_frame(&self, frame: &str) -> Result<Option<FrameMetadata>, EngineError> {
         let found = self.engine.kernel.read(|view| match view.resolve(frame) {
             Err(StoreError::NoFrame(_)) => Ok(None),
@@ -186,7 +186,7 @@ impl FrameStateManager<'_> {
         self.get_all_frames()
     }
 
-    /// The frame that a session works in; it begins one, called `title`, if there is none.
+    /// Returns the frame that a session works in. Begins one, called `title`, if there is none.
     pub fn ensure_frame(
         &self,
         session_id: &str,
@@ -198,7 +198,7 @@ impl FrameStateManager<'_> {
         self.shown(&self.engine.frame(num)?)
     }
 
-    /// Returns how a frame ends: with the results that are given, else with an extract.
+    /// Returns the outcome of a frame: with the results that are given, else with an extract.
     fn outcome(
         &self,
         frame: &Frame,
@@ -248,7 +248,7 @@ impl FrameStateManager<'_> {
         self.changed(&Command::Activate(Activate { frame: frame.num, session, anchor, id }))
     }
 
-    /// The session that works in a frame, or would: the one of the frame above it.
+    /// Returns the session that works in a frame or, where none does, the one of the nearest frame above it.
     fn working(&self, frame: &Frame) -> String {
         let parent = frame.parent.and_then(|parent| self.engine.frame(parent).ok());
         let above = parent.and_then(|parent| parent.session);

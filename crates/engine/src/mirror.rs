@@ -5,8 +5,8 @@
 //! Secrets are masked in them. An import never overwrites the store with a file: it skips the frames that are known
 //! (see [`crate::import`]).
 //!
-//! Whoever writes holds a lock that all processes of a project share, and reads the store only then, so
-//! that an older state never replaces a newer one.
+//! A writer holds a lock that all processes of a project share, and reads the store only then, so that an older state
+//! never replaces a newer one.
 
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -28,10 +28,10 @@ use crate::settings::Settings;
 use crate::state::{FrameMetadata, StackState};
 use crate::unfinished;
 
-/// The file in the store's folder that is locked by whoever writes.
+/// The file in the store's folder that a writer locks.
 const LOCK: &str = "files.lock";
 
-/// Observes each change; has the files written that it makes necessary.
+/// Observes each change, and requests the files that it makes necessary.
 #[derive(Debug)]
 pub(crate) struct Mirror {
     project: PathBuf,
@@ -74,7 +74,7 @@ impl Mirror {
         }
     }
 
-    /// Why the files were last not written, until they are.
+    /// Returns why the files could not be written last, until they are.
     pub(crate) fn failure(&self) -> Option<EngineError> {
         self.background.failure()
     }
@@ -112,7 +112,7 @@ struct Known {
     masked: bool,
 }
 
-/// When a file was changed and how long it is: another process's write shows in it.
+/// Time of change and length of a file, which show a write by another process.
 type Stamp = Option<(SystemTime, u64)>;
 
 struct Writer {
@@ -221,8 +221,8 @@ impl Folder {
         }
     }
 
-    /// Whether it is to be written, where agents are spoken to as `spoken`. That of the first generation is never
-    /// made; once it is ours, every process keeps it up to date.
+    /// Whether it is to be written, where `spoken` is the dialect for agents. The folder of the first generation is
+    /// never made; once it is ours, every process keeps it up to date.
     fn is_wanted(&self, project: &Path, spoken: Dialect, state: &StackState) -> bool {
         let folder = self.path(project);
         let is_ours = || {
@@ -265,13 +265,13 @@ impl Folder {
         let present = if let Some(present) = present {
             present
         } else {
-            // Says whose the folder is, before there is anything in it.
+            // Records the folder's store before there is anything else in it.
             let store = state.store.clone();
             let empty = StackState { store, revision: Some(0), ..StackState::default() };
             layout::write_state(folder, &empty)?;
             empty
         };
-        // A frame whose file has gone counts as one that was never written.
+        // A frame whose file is missing counts as one that was never written.
         let there = names(&folder.join(FRAMES))?;
         let planned = plan(&present.frames);
         let frames = present
@@ -304,7 +304,7 @@ impl Folder {
             let wanted: HashSet<&String> = planned.values().collect();
             for name in names(&frames)? {
                 if !wanted.contains(&name) && is_ours(&name) {
-                    // A file that is left for now is tried again with the next frame that goes.
+                    // A file that can't be removed is tried again with the next frame that goes.
                     drop(fs::remove_file(frames.join(name)));
                 }
             }
@@ -313,8 +313,9 @@ impl Folder {
     }
 }
 
-/// Removes the files if they are of the store with this identity, and nothing that is not of them; whether they are,
-/// where there are any. Those of the first generation go with them, and are kept without a word where they are not.
+/// Removes the files if they belong to the store with this identity, and nothing else. Returns whether they do; none
+/// where there are none. Those of the first generation go with them, and are kept without notice where they belong to
+/// another store.
 pub(crate) fn remove(
     trusted: &Trusted,
     identity: Option<&str>,
@@ -345,7 +346,7 @@ fn remove_from(folder: &Path, identity: Option<&str>) -> Result<Option<bool>, En
             for name in names(&frames)?.iter().filter(|name| is_ours(name)) {
                 fs::remove_file(frames.join(name)).map_err(failed)?;
             }
-            // It stays where somebody else has put something into it, and so does the folder around it.
+            // A folder with foreign files in it stays, and so does the one around it.
             drop(fs::remove_dir(&frames));
         }
         fs::remove_file(folder.join(STATE)).map_err(failed)?;

@@ -1,4 +1,4 @@
-//! Paths in JSON, which is Unicode, as paths need not be.
+//! Paths in JSON, which is Unicode. Paths need not be.
 
 use std::borrow::Cow;
 use std::path::Path;

@@ -1,5 +1,5 @@
 //! Presets: trees of planned frames with placeholders, from TOML files. A few are built in; a project's
-//! own lie in `.opencode/stack/presets/`, where they can be committed, and go before those.
+//! own lie in `.opencode/stack/presets/`, where they can be committed, and take precedence.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -57,7 +57,7 @@ struct File {
     frames: Vec<PresetFrame>,
 }
 
-/// All presets of a project by name, or why one can't be used.
+/// Returns all presets of a project by name, each with the reason if it can't be used.
 pub fn presets(
     project: &Path,
 ) -> Result<BTreeMap<String, Result<Preset, EngineError>>, EngineError> {
@@ -161,7 +161,7 @@ fn read(file: &str, text: &str) -> Result<Preset, EngineError> {
 }
 
 impl Preset {
-    /// The placeholders in it, in the order of the alphabet.
+    /// Returns the placeholders in it, in alphabetical order.
     pub fn placeholders(&self) -> BTreeSet<String> {
         let texts = self.texts().into_iter();
         let found = texts.filter_map(|text| pieces(text).ok()).flatten();

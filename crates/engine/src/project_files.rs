@@ -39,7 +39,7 @@ impl ProjectFiles {
             self.logs.look();
         }
         let host = self.kernel.project().join(layout::HOST_FOLDER);
-        // Plugin and slash commands are put in where the first two are.
+        // Plugin and slash commands are installed into these two folders.
         for folder in [host.join("plugin"), host.join("command")] {
             unfinished::sweep(&folder);
         }
@@ -51,7 +51,7 @@ impl ProjectFiles {
         }
     }
 
-    /// Why the files of `.opencode/stack` were last not written, until they are.
+    /// Returns why the files of `.opencode/stack` could not be written last, until they are.
     pub(crate) fn files_failure(&self) -> Option<EngineError> {
         self.mirror.failure()
     }
@@ -61,7 +61,8 @@ impl ProjectFiles {
         self.logs.failure()
     }
 
-    /// Removes the files of `.opencode/stack` if they are this store's; whether they were, where there are any.
+    /// Removes the files of `.opencode/stack` if they are this store's, and returns whether they were; none where
+    /// there are none.
     pub(crate) fn remove_files(&self) -> Result<Option<bool>, EngineError> {
         let identity = self.kernel.read(|view| Ok::<_, EngineError>(view.identity()?))?;
         mirror::remove(self.kernel.trusted(), identity.as_deref())

@@ -56,7 +56,7 @@ pub struct PurgePlan {
     ranges: Vec<MessageRange>,
 }
 
-/// What goes as a whole.
+/// The frame or session that is removed.
 #[derive(Clone, Debug)]
 enum Subject {
     Session(String),
@@ -232,7 +232,7 @@ impl Purges {
     /// that an agent or a person gave stay: titles, results, decisions and pins. So do the names of files that were
     /// changed, and everything that the host itself keeps.
     ///
-    /// What was stored since the plan was made goes as well where it belongs to what was asked for.
+    /// Messages that were stored after the plan was made are removed as well, if they belong to the same subject.
     pub(crate) fn purge(&self, plan: PurgePlan, by: &str) -> Result<PurgeOutcome, EngineError> {
         let mut plan = plan;
         let due = |view: &View<'_>| {
@@ -255,17 +255,17 @@ impl Purges {
         }
         files::remove_unfinished(&self.kernel.env().folder)?;
         drop(lock);
-        // Logs of other frames hold the messages as well: those around it, those within a session.
+        // Logs of other frames hold the messages as well: of frames around it, or within a session.
         files::write_due(self.kernel.store(), self.kernel.project(), &self.kernel.env().folder)?;
         let erased = self.kernel.store().erase()?;
-        // A log that can't be changed is no reason to leave all else.
+        // The rest is removed even if a log can't be changed.
         forgotten?;
         let unreadable = self.kernel.store().unreadable_events()?;
         Ok(PurgeOutcome { plan, erased: erased == Erased::Wholly, unreadable })
     }
 }
 
-/// Which titles and results were taken from the messages, and which were given.
+/// Finds out which titles and results were taken from the messages, and which were given.
 fn tell_said(view: &View<'_>, plan: &mut PurgePlan) -> Result<(), EngineError> {
     let emptied = plan.purge("").emptied();
     let Copies { identities, results } = view.copies(&emptied, &plan.ranges)?;

@@ -59,8 +59,8 @@ impl Queries {
             .ok_or_else(|| EngineError::invalid("this session has no root frame yet", NAME_OR_PUSH))
     }
 
-    /// Returns where a frame ends by a call: at the call, or in the transcript of another session, which will never
-    /// show the call, after the last message of that one.
+    /// Returns the place where a call ends a frame: the call, or, if the frame belongs to another session, whose
+    /// transcript never shows the call, the last message of that one.
     pub(crate) fn anchor_in(&self, caller: &Caller, frame: &Frame) -> Result<Anchor, EngineError> {
         match &frame.session {
             Some(session) if *session != caller.session => {

@@ -14,10 +14,10 @@ use crate::kernel::{Env, Kernel};
 use crate::search;
 use crate::work::pieces;
 
-/// How long a failed write waits before it is tried again.
+/// The wait after a failed write before the next try.
 const RETRY: Duration = Duration::from_secs(1);
-/// Search is informed of new messages once nothing came for so long: a host asks several things about one call of the
-/// model, one right after the other, and none of them waits for that.
+/// The time without new messages after which they are indexed for search: a host sends several requests about one
+/// call of the model in a row, and so none of them waits for that.
 const REST: Duration = Duration::from_millis(250);
 
 /// The place of a batch in the queue; batches are written in this order.
@@ -53,7 +53,7 @@ struct Queue {
     written: u64,
     /// The newest event that was known when messages were last handed in.
     newest: u64,
-    /// Up to here, batches were dropped because another store had replaced the one that they continue.
+    /// The last of the batches that were dropped because another store had replaced the one that they belong to.
     gone: u64,
     failure: Option<EngineError>,
     closed: bool,
@@ -61,9 +61,9 @@ struct Queue {
 
 #[derive(Debug)]
 struct Batch {
-    /// The generation of the store that it continues.
+    /// The generation of the store that it belongs to.
     generation: u64,
-    /// The newest event when it was handed in: a purge after it concerns these messages, too.
+    /// The newest event when it was handed in: a later purge concerns these messages, too.
     since: u64,
     at: i64,
     session: String,
@@ -139,8 +139,8 @@ impl Recorder {
         Ticket(queue.accepted)
     }
 
-    /// Waits until everything up to `ticket` is on the disk. False when that did not happen within
-    /// `patience`; nothing is given up then, the writing goes on.
+    /// Waits until everything up to `ticket` is on the disk. False if that takes longer than `patience`; the writing
+    /// goes on all the same.
     pub(crate) fn flush(&self, ticket: Ticket, patience: Duration) -> bool {
         let deadline = Instant::now() + self.env.world().patience(patience);
         let mut queue = self.shared.lock();
@@ -231,7 +231,7 @@ impl Shared {
         }
     }
 
-    /// All that waits, for one transaction: one sync of the disk for a whole backlog. None at the end.
+    /// Returns all waiting batches, for one transaction: a whole backlog takes one sync of the disk. None at the end.
     fn next(&self, store: &Store, is_behind: &mut bool) -> Option<Vec<Batch>> {
         let mut queue = self.lock();
         while queue.batches.is_empty() {

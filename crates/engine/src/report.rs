@@ -17,7 +17,7 @@ const ROOM: usize = 24 * 1024 * 1024;
 /// Messages of a request, and of what a frame did.
 const MESSAGES: usize = 100;
 
-/// What a report is about.
+/// The content of a report.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ReportRequest<'a> {
     /// Only this session, and those below its frames; all if there is no frame either.
@@ -30,8 +30,8 @@ pub struct ReportRequest<'a> {
     pub reveal: bool,
 }
 
-/// Returns the report: a document in JSON that holds what the page asks a server for. What there is no room for is
-/// named in it.
+/// Returns the report: a document in JSON with the data that the page asks a server for. Parts for which there is no
+/// room are named in it.
 pub fn report(engine: &Engine, request: &ReportRequest<'_>) -> Result<Value, EngineError> {
     let frame = request.frame.map(|frame| engine.resolve(frame)).transpose()?;
     let session = request.session.map(|session| engine.find_session(session)).transpose()?;
@@ -81,7 +81,7 @@ struct Report<'e> {
     caller: Caller,
     /// Bytes that are left.
     room: usize,
-    /// What the document lacks, a line each.
+    /// The parts that the document lacks, a line each.
     left_out: Vec<String>,
 }
 

@@ -1,4 +1,5 @@
-//! Requests of the user: where a session's reader finds them, and which one is the newest for a reader who does not.
+//! Requests of the user: the places where a session's reader finds them, and the newest one for a reader who doesn't
+//! have it.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +12,7 @@ use serde_json::Value;
 use crate::assembly::Contexts;
 use crate::error::EngineError;
 
-/// Messages among which the newest of the user is looked for: few at first, then many.
+/// The number of messages that are searched for the user's newest one: few at first, then many.
 const LOOKED_THROUGH: [u32; 2] = [24, 400];
 
 /// Returns where a session's reader finds the purposes of frames: `frames` are one and those above it.
@@ -21,7 +22,7 @@ pub(crate) fn stated<'a>(
     frames: impl Iterator<Item = &'a Frame>,
 ) -> Result<BTreeMap<FrameNum, Stated>, EngineError> {
     let delegation = view.delegation_in(session)?.map(|stored| stored.delegation.frame);
-    // Messages and prompts from before a compaction are not sent any more.
+    // Messages and prompts from before a compaction are no longer sent.
     let is_sent = view.last_summary(session)?.is_none();
     let mut stated = BTreeMap::new();
     for frame in frames {
@@ -41,8 +42,8 @@ pub(crate) fn stated<'a>(
 }
 
 impl Contexts {
-    /// Returns the user's request in another session, for one that works on a frame below its root; empty where it
-    /// works for nobody else.
+    /// Returns the user's request to another session, for a session that works on a frame below that one's root;
+    /// empty where a session works for no other one.
     pub(crate) fn asked(
         &self,
         view: &View<'_>,

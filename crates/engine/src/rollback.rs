@@ -21,7 +21,7 @@ use crate::work_tree::{
 };
 use crate::{files, handles};
 
-/// How long a rollback waits for a state of all files.
+/// The longest time that a rollback waits for a state of all files.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The plan of a rollback.
@@ -72,7 +72,7 @@ pub enum Restoring {
 pub enum Reach {
     /// Writes that the frame's tools were seen to make.
     Seen,
-    /// Whatever changed while it was worked on, where it is known when that was over.
+    /// Everything that changed while it was worked on, if the state at its end is known.
     All,
 }
 
@@ -166,7 +166,7 @@ impl Rollbacks {
         Ok(plan)
     }
 
-    /// Files that the frame wrote and that are there, but in no state.
+    /// Returns files that the frame wrote and that exist, but are in no state.
     fn written_beside(
         &self,
         plan: &RollbackPlan,
@@ -244,14 +244,14 @@ impl Rollbacks {
         let restore = |after, paths: &[String]| {
             Box::new(FileRestore { before: now.clone(), after, paths: paths.to_vec() })
         };
-        // Should this process end before it is done, that can be taken back all the same.
+        // If this process ends before it is done, the rollback can be taken back all the same.
         let intent = Event::FilesRestoring { frame, restore: restore(plan.source.clone(), &paths) };
         self.kernel
             .write(|change| Ok::<_, EngineError>(change.append(self.kernel.now(), &[intent])?))?;
         let mut done = plan.clone();
         let left = work_tree.restore(&now, &plan.source, &paths)?;
         let (_, after) = self.files.files_now()?;
-        // Who wrote to one since it was restored keeps that, also where this is taken back.
+        // A file that was written since it was restored stays as it is, also where the rollback is taken back.
         let written = paths_of(work_tree.changes(&plan.source, &after)?);
         done.restored.retain(|file| {
             !written.contains(&file.path) && left.iter().all(|left| left.path != file.path)
@@ -318,7 +318,7 @@ fn paths_of(changes: Vec<FileChange>) -> BTreeSet<String> {
     changes.into_iter().map(|change| change.path).collect()
 }
 
-/// Returns how a file is restored to undo a change, or why it can't be.
+/// Returns the way to restore a file and undo a change, or the reason why that is impossible.
 fn undoing(kind: FileChangeKind) -> Result<Restoring, Why> {
     match kind {
         FileChangeKind::Created => Ok(Restoring::Removed),

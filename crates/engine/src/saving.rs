@@ -28,7 +28,7 @@ use crate::work::RECORDED;
 pub struct Savings {
     /// The session alone.
     pub session: Saving,
-    /// How many sessions it started, and these started, of which requests are known.
+    /// The number of sessions that it started, directly or not, with known requests.
     pub below: u64,
     /// All of them together.
     pub total: Saving,
@@ -110,13 +110,13 @@ fn of_session(view: &View<'_>, session: &str) -> Result<Saving, EngineError> {
     Ok(sum(&Measured::of(view, session)?.calls))
 }
 
-/// What is known of a session's requests.
+/// The known data of a session's requests.
 pub(crate) struct Measured {
     /// The session's messages, in order of first appearance.
     pub(crate) messages: Vec<Value>,
     /// Its requests.
     pub(crate) calls: Vec<Compared>,
-    /// What had left them.
+    /// The parts that had left them.
     pub(crate) departures: Vec<Departure>,
     /// The provider's tokens in an estimated one.
     pub(crate) factor: f64,
@@ -141,7 +141,7 @@ impl Measured {
     pub(crate) fn of(view: &View<'_>, session: &str) -> Result<Self, EngineError> {
         let stored = view.messages(session)?;
         let factor = tokens_per_estimate(view, session)?;
-        // A host adds to the first message later, and it is stored again then.
+        // A host adds to the first message later, which is then stored again.
         let versions = view.messages_between(session, (0, 1), true)?;
         let Some(began) = versions.iter().map(|version| version.at).min() else {
             return Ok(Self {
@@ -268,8 +268,8 @@ fn masked(mask: &Mask, places: &Places<'_>, messages: &[Value]) -> Option<Left> 
     Some(Left { messages: (place, place), output: Some(output), stands, since, ..Left::default() })
 }
 
-/// A message, of a session whose first one was stored at `began`. What was answered before that was not sent
-/// by way of us: a fork begins with copies of another session's messages.
+/// A message, of a session whose first one was stored at `began`. Earlier answers were not to requests that passed
+/// through here: a fork begins with copies of another session's messages.
 fn weighed(message: &Value, began: i64) -> Weighed {
     let info = &message["info"];
     let is_user = info["role"] == "user";

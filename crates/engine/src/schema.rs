@@ -4,9 +4,9 @@
 //! only `type`, `properties`, `required`, `items`, `enum` and `description`.
 //!
 //! A parameter that is marked `extend("x-full" = true)` is accepted by every profile, and listed by the profile
-//! `full` alone. One that such parameters can stand in for is marked `extend("x-required-in-brief" = true)`: it is
-//! required where they are not listed. One that is marked `extend("x-folding" = true)` is listed to agents whose
-//! host folds.
+//! `full` alone. One that such parameters can replace is marked `extend("x-required-in-brief" = true)`: it is
+//! required where they are not listed. One that is marked `extend("x-folding" = true)` is listed to agents whose host
+//! folds.
 
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
@@ -15,13 +15,13 @@ use serde_json::{Map, Value};
 /// Marks a parameter that only the profile `full` lists.
 const FULL: &str = "x-full";
 
-/// Marks a parameter that is required where those are not listed that can stand in for it.
+/// Marks a parameter that is required where those that can replace it are not listed.
 const REQUIRED_IN_BRIEF: &str = "x-required-in-brief";
 
-/// Marks a parameter that only agents are listed whose host folds.
+/// Marks a parameter that is listed only to agents whose host folds.
 const FOLDING: &str = "x-folding";
 
-/// Who is listed the parameters.
+/// The agent that the parameters are listed to.
 #[derive(Clone, Copy)]
 struct Reader {
     /// Whether the profile is `full`.

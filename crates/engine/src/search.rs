@@ -34,18 +34,18 @@ pub struct SearchRequest {
     pub exact: bool,
     /// Only in this frame and below it.
     pub frame: Option<FrameNum>,
-    /// How many places are wanted.
+    /// The most places that are wanted.
     pub limit: usize,
     /// The extent of the search.
     pub depth: Depth,
-    /// Whether secrets are shown and found; else they are masked, and nothing in them is found.
+    /// Whether secrets are shown and found. Otherwise they are masked, and nothing in them is found.
     pub reveal: bool,
 }
 
 /// The extent of a search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Depth {
-    /// As an agent can wait for: some of the possible places, the newest first.
+    /// As much as an agent can wait for: some of the possible places, the newest first.
     Quick,
     /// All that may hold it, however long that takes.
     Thorough,
@@ -134,8 +134,8 @@ pub struct MessageFound {
     pub outdated: bool,
 }
 
-/// Lets search see everything that is stored, as many bytes in a transaction. `more_urgent` is asked in between
-/// whether to stop.
+/// Indexes everything that is stored, so many bytes in each transaction. `more_urgent` is asked in between whether to
+/// stop.
 pub(crate) fn index(
     store: &Store,
     step: usize,

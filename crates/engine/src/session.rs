@@ -76,7 +76,7 @@ impl UserTurns {
         Ok(())
     }
 
-    /// Makes a session that was imported one that is worked in here, since its user speaks in it again.
+    /// Turns an imported session into one that is worked in here, since its user speaks in it again.
     fn gone_on_with(&self, message: &UserMessage) -> Result<(), EngineError> {
         let recorded = self.kernel.read(|view| {
             let is_recorded = view.is_recorded(&message.session)?;
@@ -136,8 +136,8 @@ impl FileWrites {
         Ok(())
     }
 
-    /// The frame that a session's current step belongs to: the one that was open when the step began,
-    /// also where a push stands in the same step, or the active one if that has ended.
+    /// Returns the frame that a session's current step belongs to: the one that was open when the step began, even if
+    /// the step has a push, or the active one if that has ended.
     pub(crate) fn working_frame(&self, session: &str) -> Result<Option<FrameNum>, EngineError> {
         let step = {
             let conversation = self.sessions.conversation(session);

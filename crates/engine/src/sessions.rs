@@ -38,14 +38,14 @@ impl Sessions {
         Ok(self.recorder.get_or_init(|| recorder))
     }
 
-    /// Has messages of a session written that a host has shown.
+    /// Hands messages of a session that a host has shown to the recorder.
     pub(crate) fn record(
         &self,
         session: &str,
         messages: Vec<MessageBody>,
     ) -> Result<Ticket, EngineError> {
         let recorder = self.recorder()?;
-        // A store that is out of reach just now keeps no message from waiting.
+        // Messages wait even if the store can't be read at the moment.
         let newest = self.kernel.read(|view| Ok::<_, EngineError>(view.newest_event()?)).ok();
         Ok(recorder.record((self.kernel.now(), newest.map(|it| it.seq)), session, messages))
     }

@@ -45,7 +45,7 @@ impl Profile {
     const NAMED: [(&'static str, Self); 3] =
         [("default", Self::Default), ("full", Self::Full), ("flame", Self::Flame)];
 
-    /// How an agent with these tools is spoken to.
+    /// Returns the dialect for an agent with these tools.
     pub fn dialect(self) -> Dialect {
         match self {
             Self::Default | Self::Full => Dialect::Stack,
@@ -64,7 +64,7 @@ pub enum Placement {
     System,
 }
 
-/// Which frames are worked on in sessions of their own by default.
+/// The frames that are worked on in sessions of their own by default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum FrameSessions {
     /// Those for which the call asks.
@@ -90,7 +90,7 @@ pub enum MaskOutputs {
     Off,
 }
 
-/// How the engine behaves.
+/// The settings of the engine.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// `STACK_FRAME_MODE`: whether agents work in frames.
@@ -250,7 +250,7 @@ impl Settings {
         self.given.0.get(name).map(|(value, _)| value.as_str())
     }
 
-    /// Where the value comes from that was given for a setting.
+    /// Returns the source of the value that was given for a setting.
     pub(crate) fn giver(&self, name: &str) -> Source {
         self.given.0.get(name).map_or(Source::Default, |(_, source)| *source)
     }

@@ -28,7 +28,7 @@ pub struct Slash {
     pub template: &'static str,
 }
 
-/// Tells a template of ours, changed or not, from another's command of the same name.
+/// Distinguishes a template of ours, changed or not, from a foreign command of the same name.
 const OURS: &str = "(callstack)";
 
 /// The placeholder of the text after the name.
@@ -184,7 +184,7 @@ impl Runner<'_> {
         };
         let words = Some(results).filter(|results| !results.is_empty());
         let answer = match pop(words) {
-            // There is nothing in it that results could be made of.
+            // There is nothing in it from which results could be made.
             Err(error) if words.is_none() && error.kind == Kind::Invalid => pop(Some(UNSAID))?,
             answer => answer?,
         };
@@ -310,7 +310,7 @@ fn ended(sentence: &str) -> String {
     format!("{sentence}{end}")
 }
 
-/// How a frame is to end, and its results: `failed: no access`, `blocked`, `all tests pass`.
+/// Reads the end of a frame and its results: `failed: no access`, `blocked`, `all tests pass`.
 fn ending(given: &str) -> (&'static str, &str) {
     for status in ["completed", "failed", "blocked"] {
         let Some(begin) = given.get(..status.len()) else { continue };

@@ -1,8 +1,8 @@
 //! Files that finished frames wrote and that were changed since by other means.
 //!
 //! A content that a later frame left is recorded with its hash and is no such change. A file is read only if it was
-//! touched after the end of its frame, and again only if its times or size differ. Of a frame 16 files are looked at for
-//! a context, and 4 MB are read for all of it. Of a file that is not read, the content that was read last counts.
+//! touched after the end of its frame, and again only if its times or size differ. For a context, 16 files of each
+//! frame are checked, and 4 MB are read in all. For a file that is not read, the content that was read last counts.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::Metadata;
@@ -20,13 +20,13 @@ use crate::lock::lock;
 const LOOKED_AT: usize = 16;
 /// Bytes of files that are read for one context: some milliseconds' worth.
 const FOR_A_CONTEXT: u64 = 4 * 1024 * 1024;
-/// Milliseconds after which another write of a file surely gives it other times: file systems count them in steps of up
-/// to two seconds. A hash taken earlier is not kept.
+/// Milliseconds after which another write of a file is sure to change its times: file systems count them in steps of
+/// up to two seconds. A hash taken earlier is not kept.
 const SETTLED: i64 = 2_000;
-/// Files that are kept in mind; beyond that all are read again.
+/// The most files whose hashes are kept in memory; beyond that all are read again.
 const IN_MIND: usize = 4_096;
 
-/// How much of files may still be read.
+/// The limits of what may still be read from files.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Looks {
     bytes: u64,
@@ -60,7 +60,7 @@ impl Looks {
 #[derive(Debug, Default)]
 pub(crate) struct Seen(HashMap<String, (Stamp, String)>);
 
-/// When a file was written, when it was last touched, and how long it is.
+/// The time at which a file was written, the time at which it was last touched, and its length.
 type Stamp = (Option<SystemTime>, i64, u64);
 
 /// The change of a file since a frame's end.
@@ -162,8 +162,8 @@ fn said(changed: &BTreeMap<String, Since>) -> String {
     format!("[{}]", lists.join("; "))
 }
 
-/// Returns when a file was written or moved to its place, whichever was last: one that is moved over another keeps
-/// the time at which it was written. Milliseconds since 1970; the largest value where there is no time.
+/// Returns the time at which a file was written or moved to its place, whichever was later: a move does not change
+/// the time of the write. Milliseconds since 1970; the largest value where there is no time.
 fn touched_at(metadata: &Metadata) -> i64 {
     let modified = metadata.modified().ok();
     let since = modified.and_then(|modified| modified.duration_since(UNIX_EPOCH).ok());

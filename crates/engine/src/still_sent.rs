@@ -57,7 +57,7 @@ fn has_gone_with_another(view: &View<'_>, span: &Span) -> Result<bool, EngineErr
             let was_sent = it.fold.as_ref().is_some_and(|fold| fold.settled_at.is_some());
             let folded =
                 it.session == span.session && it.live_close().is_some() && !it.detached && was_sent;
-            // The first turn of a root is not all that is below it.
+            // The first turn of a root does not contain everything below the root.
             let is_around = it.origin != SpanOrigin::FirstTurn
                 || view.span_begins(span.num)? < view.span_ends(it.num)?.map_or(0, |end| end.seq);
             if folded && is_around {

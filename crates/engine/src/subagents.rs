@@ -1,8 +1,8 @@
-//! Child sessions: which of them get frames, and the knowledge about each.
+//! Child sessions: the frames of those that get one, and the knowledge about each.
 //!
 //! A child session gets its frame with its first prompt, below the frame that its caller worked in
-//! when it began; one that has to prove itself first, at the call or the silence that proves it. The
-//! sessions that a frame was activated in have theirs already.
+//! when it began; one that has to last first, at the call or the silence at which it has. Delegated sessions have
+//! their frames already.
 
 pub(crate) mod ending;
 mod tracking;
@@ -54,7 +54,7 @@ impl Queries {
     }
 }
 
-/// The frames of subagents' sessions: which get one, and when it ends.
+/// The frames of subagents' sessions: their beginnings and ends.
 pub(crate) struct Subagents {
     kernel: Arc<Kernel>,
     queries: Arc<Queries>,
@@ -161,7 +161,7 @@ impl Subagents {
         if !again && !deserves {
             return Ok(());
         }
-        // One that is asked again belongs to whoever asks now.
+        // One that is asked again belongs to the session that asks now.
         let caller = match &child.parent {
             Some(parent) if again => self.writes.working_frame(parent)?,
             _ => tracked.as_ref().and_then(|tracked| tracked.caller),

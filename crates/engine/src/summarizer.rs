@@ -1,5 +1,5 @@
-//! A model of the user's own, as the engine uses it: the request, its possible outcomes, and pending requests. The
-//! wire format is a matter of the implementation of [`Summarizer`].
+//! A model that the user has configured, as the engine uses it: the request, its possible outcomes, and pending
+//! requests. The wire format is a matter of the implementation of [`Summarizer`].
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -16,9 +16,9 @@ use crate::settings::SummarizerSettings;
 pub struct SummaryRequest {
     /// The prompt; secrets of known forms are masked.
     pub prompt: SummaryPrompt,
-    /// Where it is and how it is spoken to. Address and model are set.
+    /// The settings of the model. Address and model are set.
     pub settings: SummarizerSettings,
-    /// How long it may take, with all retries.
+    /// The longest time that it may take, with all retries.
     pub time_limit: Duration,
 }
 
@@ -41,7 +41,7 @@ type Slot = Arc<Mutex<Option<Result<String, SummarizerError>>>>;
 #[derive(Debug, Default)]
 pub(crate) struct Asked(Mutex<HashMap<String, Slot>>);
 
-/// How far asking has come.
+/// The progress of a request.
 pub(crate) enum Answered {
     /// There is an answer, or there will be none.
     Now(Result<String, SummarizerError>),
@@ -73,7 +73,7 @@ impl ResultsMaker {
         self.summarizer.get_or_init(|| summarizer);
     }
 
-    /// Asks the model, and waits for its answer: whole results.
+    /// Asks the model, and waits for its answer: the full results.
     pub(crate) fn ask_summarizer(
         &self,
         request: &SummaryRequest,
@@ -96,7 +96,7 @@ impl ResultsMaker {
                 *lock(&slot) = Some(answer);
             }
         };
-        // The thread ends by its time limit, also if the process ends before and nobody waits for it.
+        // The thread ends by its time limit, and nobody has to wait for it if the process ends first.
         if let Err(error) = std::thread::Builder::new().name("summarizer".to_owned()).spawn(ask) {
             let why = format!("no thread could be started for it: {error}");
             *lock(&slot) = Some(Err(SummarizerError(why)));

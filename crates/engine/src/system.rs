@@ -40,7 +40,7 @@ pub struct TokenUsage {
 pub struct SystemRequest {
     /// The session.
     pub session: String,
-    /// Tokens that the model takes at most, where the host knows.
+    /// The most tokens that the model takes, where the host knows.
     pub limit: Option<u64>,
 }
 
@@ -104,7 +104,7 @@ impl SystemPrompts {
         }
         let Some(active) = self.active_or_last(&request.session)? else {
             let session = self.kernel.read(|view| view.session_row(&request.session))?;
-            // A child session that gets a frame later keeps the system prompt that its steps were written after.
+            // A child session that gets a frame later keeps the system prompt after which its steps were written.
             if placement == Placement::Output && session.is_some_and(|it| it.parent.is_some()) {
                 let event = rendered(&request.session, slot, guidance.to_owned());
                 let events: Vec<_> = std::iter::once(event).chain(mark).collect();
@@ -152,7 +152,7 @@ impl SystemPrompts {
         })
     }
 
-    /// Keeps how many tokens the session's model takes, for processes that look at it.
+    /// Stores the limit of the session's model, for processes that show it.
     fn keep_limit(
         &self,
         conversation: &mut Conversation,
@@ -233,8 +233,8 @@ impl SystemPrompts {
 }
 
 impl Contexts {
-    /// Whether a session's next request shows the context of the frame that it works on, as that is
-    /// when the request is made.
+    /// Whether a session's next request shows the context of the frame that it works on, as it is when the request is
+    /// made.
     pub(crate) fn shows_context(
         &self,
         view: &View<'_>,

@@ -1,4 +1,4 @@
-//! Operations as an agent has them: by the names, and with the arguments, of its dialect.
+//! Operations as tools for an agent: with the names and arguments of its dialect.
 
 use std::borrow::Cow;
 
@@ -113,7 +113,7 @@ impl Tool {
         signature(&self.parameters())
     }
 
-    /// The answer of a call whose work was done before; none where it is still to be done.
+    /// Returns the answer of a call whose work was done before; none where it is still to be done.
     pub fn done_before(
         &self,
         engine: &Engine,
@@ -147,7 +147,7 @@ impl Tool {
         }
     }
 
-    /// Goes on after the effect that its last answer asked for.
+    /// Continues after the effect that its last answer asked for.
     pub fn resume(
         &self,
         engine: &Engine,

@@ -19,7 +19,7 @@ use crate::kernel::Kernel;
 use steps::Steps;
 use tree::Tree;
 
-/// What is wanted of a project.
+/// A request for the traces of a project.
 #[derive(Clone, Debug, Default)]
 pub struct TraceRequest {
     /// Which frames.
@@ -57,7 +57,7 @@ impl fmt::Debug for Traced {
 }
 
 impl Traced {
-    /// How many sessions there are.
+    /// The number of sessions.
     pub fn len(&self) -> usize {
         self.sessions.len()
     }

@@ -39,7 +39,7 @@ impl TreeLine {
         if self.left_open { LEFT_OPEN } else { sign(self.frame.status) }
     }
 
-    /// Its status, or that it was left open in an imported session.
+    /// Returns its status, or `imported` if it was left open in an imported session.
     pub fn status(&self) -> &'static str {
         if self.left_open { "imported" } else { self.frame.status.as_str() }
     }
@@ -61,7 +61,7 @@ pub struct ChangedFile {
 pub struct TreeNotes {
     /// Files that frames changed, as their evidence says.
     pub changed: BTreeMap<FrameNum, Vec<ChangedFile>>,
-    /// How the tests, linters and builds of frames ended, where that is known.
+    /// The outcome of the tests, linters and builds of frames, where that is known.
     pub checked: BTreeMap<FrameNum, Checked>,
     /// Estimated tokens of the work in frames and in those below them.
     pub tokens: BTreeMap<FrameNum, usize>,
@@ -69,7 +69,7 @@ pub struct TreeNotes {
     pub sessions: BTreeMap<String, SessionNote>,
 }
 
-/// How the tests, linters and builds of a frame ended.
+/// The outcome of the tests, linters and builds of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Checked {
     /// All went well.
@@ -92,7 +92,7 @@ pub struct SessionNote {
 }
 
 impl Queries {
-    /// How many sessions were imported.
+    /// Returns the number of imported sessions.
     pub(crate) fn imported_sessions(&self) -> Result<u64, EngineError> {
         self.kernel.read(|view| Ok(view.recorded_sessions()?.len() as u64))
     }
@@ -284,7 +284,7 @@ pub(crate) fn plain(lines: &[TreeLine]) -> String {
 /// The dense criteria of a frame that is not finished, where they say more than its title.
 fn criteria(frame: &Frame) -> String {
     let criteria = frame.identity.success_criteria_compacted.trim();
-    // The title of an automatic frame is the beginning of the request that its criteria are.
+    // The title of an automatic frame is the beginning of the request, which is its criteria.
     let repeats = frame.identity_derived || criteria == frame.identity.title.trim();
     if frame.status.is_finished() || repeats || criteria.is_empty() {
         return String::new();

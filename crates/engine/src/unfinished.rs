@@ -5,9 +5,9 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-/// How the name of such a file begins.
+/// The beginning of the name of such a file.
 const BEGIN: &str = ".callstack-";
-/// How it ends.
+/// The end of its name.
 pub(crate) const END: &str = ".tmp";
 /// Characters between the two.
 const RANDOM: usize = 12;
@@ -34,7 +34,7 @@ fn sweep_before(folder: &Path, end: Option<SystemTime>) {
         let metadata = entry.metadata().ok().filter(fs::Metadata::is_file);
         let changed = metadata.and_then(|metadata| metadata.modified().ok());
         if changed.zip(end).is_some_and(|(changed, end)| changed < end) {
-            // One that can't be removed takes some space, and no more.
+            // One that can't be removed only takes some space.
             drop(fs::remove_file(entry.path()));
         }
     }

@@ -1,6 +1,6 @@
 //! A store whose files are deleted, replaced or overwritten under a live process: the store makes itself again, or
-//! goes on with the one that is there. The engine forgets its state of a store that is gone, and reports what has
-//! happened.
+//! continues with the one that is there. The engine forgets its state of a store that is gone, and reports the
+//! change.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -43,8 +43,8 @@ impl Presence {
         }
     }
 
-    /// Looks before a request of a host whether the store is still there, and makes it again if it is not. What was
-    /// known of one that another one has replaced is forgotten: the host is asked for everything.
+    /// Checks before a request of a host that the store is still there, and makes it again if it is not. If another
+    /// store has replaced it, the state of the old one is forgotten, and the host is asked for everything.
     pub(crate) fn attend(&self) -> Result<(), EngineError> {
         match self.kernel.store().look() {
             Ok(()) | Err(StoreError::Replaced { .. }) => {}
@@ -67,7 +67,7 @@ impl Presence {
         Ok(())
     }
 
-    /// Forgets what this process was shown of sessions of which messages were purged since it last looked.
+    /// Forgets the state of sessions with messages that were purged since the last call.
     pub(crate) fn forget_purged(&self) -> Result<(), EngineError> {
         let known = self.looked_for_purges.load(Ordering::Relaxed);
         let conversations: Vec<_> = lock(&self.sessions.conversations)

@@ -1,6 +1,6 @@
-//! Views of sessions for people: what a request holds, what left it, and what each call took.
+//! Views of sessions for people: the content of a request, the parts that left it, and the cost of each call.
 //!
-//! They are read from the store alone, since whoever looks is another process than the one that answers the host.
+//! They are read from the store alone, since the process that shows them is not the one that answers the host.
 
 pub(crate) mod calls;
 pub(crate) mod diff;
@@ -51,7 +51,7 @@ impl Views {
         }
     }
 
-    /// Sets the decoder of stored messages. Without one requests can't be looked at. The first one counts.
+    /// Sets the decoder of stored messages. Without one requests can't be shown. The first one counts.
     pub(crate) fn decode_messages_with(&self, decoder: Decoder) {
         self.decoder.get_or_init(|| decoder);
     }

@@ -7,13 +7,13 @@ use callstack_store::{MessageRange, StoreError, StoredMessage, View};
 use serde_json::Value;
 
 /// The field of a recorded session's stored message with its source: `by`, the program, and `records`, values byte
-/// for byte, or texts where they can't be such.
+/// for byte, or texts where they are no JSON.
 pub const RECORDED: &str = "recorded";
 
 /// Messages of a frame's work that follow each other.
 #[derive(Clone, Debug)]
 pub(crate) struct Piece {
-    /// Where they stand.
+    /// Their places.
     pub(crate) range: MessageRange,
     /// The span of whose opening step only some calls are the frame's; none where all of it is.
     pub(crate) opens: Option<Span>,
@@ -29,7 +29,7 @@ impl Piece {
     }
 }
 
-/// Where the work of a frame stands, in the order in which it was done.
+/// Returns the pieces of a frame's work, in the order in which it was done.
 pub(crate) fn pieces(view: &View<'_>, frame: FrameNum) -> Result<Vec<Piece>, StoreError> {
     let whole = |range| Piece { range, opens: None };
     let mut pieces: Vec<Piece> = view.ranges(frame)?.into_iter().map(whole).collect();
@@ -98,7 +98,7 @@ fn opening_step(view: &View<'_>, span: &Span) -> Result<Option<StoredMessage>, S
     }))
 }
 
-/// The message and the call at which a frame began or ended that somebody pushed.
+/// Returns the message and the call at which a pushed frame began or ended.
 pub(crate) fn edge<'a>(span: &Span, anchor: Option<&'a Anchor>) -> Option<(&'a str, &'a str)> {
     let anchor = anchor.filter(|_| !span.origin.is_automatic())?;
     Some((anchor.message.as_deref()?, anchor.call.as_deref()?))

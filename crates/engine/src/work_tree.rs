@@ -26,7 +26,7 @@ pub(crate) use steps::may_write;
 
 /// Records states of the project's files, compares two of them, and restores files.
 pub trait WorkTree: Send + Sync {
-    /// Makes sure that states can be recorded, or that there is nothing to record here.
+    /// Checks that states can be recorded, or that there is nothing to record here.
     fn check(&self, patience: Duration) -> Result<(), EngineError>;
 
     /// Records the files as they are now and names that state; none where states can't be recorded. An
@@ -44,12 +44,12 @@ pub trait WorkTree: Send + Sync {
         paths: &[String],
     ) -> Result<Vec<FilePatch>, EngineError>;
 
-    /// The files that a state has anything of: not those that git ignores.
+    /// Returns the files that a state contains: not those that git ignores.
     fn held(&self, state: &str) -> Result<BTreeSet<String>, EngineError>;
 
-    /// Restores these files to the state `to`; those that were not there are removed. A file that is not as in the
-    /// state `from` any more is left as it is and is returned, as is one that can't be written. So are files of which
-    /// a killed process holds the only copy, also where there are no paths.
+    /// Restores these files to the state `to`; those that were not there are removed. A file that no longer is as in
+    /// the state `from` is left as it is and returned, and so is one that can't be written. So are files of which a
+    /// killed process holds the only copy, also where there are no paths.
     fn restore(
         &self,
         from: &str,
@@ -60,8 +60,8 @@ pub trait WorkTree: Send + Sync {
     /// Whether it is time to drop unneeded states.
     fn is_crowded(&self) -> bool;
 
-    /// Drops states that are not among `needed`, but for those that were recorded lately. What is not done
-    /// within `patience` is left for another time.
+    /// Drops states that are not among `needed`, except for those that were recorded recently. Those for which there
+    /// is no time within `patience` are left for later.
     fn keep_only(&self, needed: &[String], patience: Duration) -> Result<(), EngineError>;
 }
 
@@ -83,9 +83,9 @@ pub enum FileChangeKind {
     Changed,
     /// It is gone.
     Deleted,
-    /// It is not the same file any more, and its content in one of the states is not kept there.
+    /// It is no longer the same file, and one of the states does not have its content.
     Unrecorded,
-    /// Whatever it was: its name is no text, and its path only looks like it.
+    /// Any change: its name is no text, and its path is only similar.
     Unnamed,
 }
 
@@ -94,7 +94,7 @@ pub enum FileChangeKind {
 pub struct FilePatch {
     /// Its path, relative to the project with `/`.
     pub path: String,
-    /// How many lines were added and removed; none where its content is no text.
+    /// The numbers of lines that were added and removed; none where its content is no text.
     pub lines: Option<(usize, usize)>,
     /// The hunks of a unified diff.
     pub text: String,
@@ -138,7 +138,7 @@ pub enum Why {
     BeginUnknown,
 }
 
-/// How long a call of an agent waits for a state, in all. All sessions of its process wait with it.
+/// The longest time that a call of an agent waits for states, in all. All sessions of its process wait with it.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// Milliseconds for which no state is recorded for calls of agents once one has taken too long.
 const REST: i64 = 10 * 60 * 1000;
@@ -155,9 +155,9 @@ struct Recording {
     work_tree: Box<dyn WorkTree>,
     /// The store that knows which states are needed.
     trusted: Arc<Trusted>,
-    /// When it is tried again after it was too slow.
+    /// The time of the next try after one was too slow.
     rests_until: AtomicI64,
-    /// Why the last one was not recorded, as it was reported.
+    /// The reported reason why the last one was not recorded.
     told: Mutex<Option<String>>,
     places: Mutex<Places>,
 }
@@ -209,7 +209,7 @@ impl Recording {
         Some(line.with("error", why).with("triedAgain", again))
     }
 
-    /// Has states dropped, now and then, that no frame has been given.
+    /// Drops states, now and then, that no frame has.
     fn forget_unneeded(&self) -> Result<(), EngineError> {
         if !self.work_tree.is_crowded() {
             return Ok(());
@@ -225,7 +225,7 @@ fn too_slow(error: &EngineError) -> bool {
     error.kind == Kind::Unavailable
 }
 
-/// The state to which a frame's files go back, and which moment that is of.
+/// Returns the state to which a frame's files are rolled back, and the moment that it shows.
 pub(crate) fn begun(
     view: &View<'_>,
     frame: FrameNum,
@@ -249,7 +249,7 @@ impl FileStates {
         Self { kernel: Arc::clone(kernel), recording: OnceLock::default() }
     }
 
-    /// Makes sure that states of the project's files can be recorded, where they are to be.
+    /// Checks that states of the project's files can be recorded, where they should be.
     pub(crate) fn check_work_tree(&self) -> Result<(), EngineError> {
         match self.recording.get() {
             Some(recording) if self.kernel.current_settings()?.kept.rollback => {
@@ -264,7 +264,7 @@ impl FileStates {
         self.recording.get().map(FileRecorder::work_tree)
     }
 
-    /// Has the state of the project's files recorded where frames begin and end. Without it they can't be
+    /// Sets the recorder of the project's files, which is used where frames begin and end. Without it frames can't be
     /// rolled back. The first one counts.
     pub(crate) fn record_files_with(&self, work_tree: Box<dyn WorkTree>) {
         self.recording
@@ -285,8 +285,8 @@ impl FileStates {
         self.record_files(&[frame], FileMoment::Begun);
     }
 
-    /// Records the state of the files where work in these frames ends just now. What ends frames that
-    /// have been silent for a while records nothing: others may have changed files since.
+    /// Records the state of the files where work in these frames ends at this moment. The end of frames that have
+    /// been silent for a while records nothing: others may have changed files since.
     pub(crate) fn record_ends(&self, frames: &[FrameNum]) {
         // Without a beginning there is nothing to go back to.
         let has_begun = |frame: &FrameNum| {

@@ -1,4 +1,4 @@
-//! Time and ids come in from outside, so that the whole engine runs in a simulation.
+//! Time and ids come from outside, so that the whole engine can run in a simulation.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -21,7 +21,7 @@ pub struct SystemWorld;
 
 impl World for SystemWorld {
     fn now(&self) -> i64 {
-        // A clock before 1970 is wrong in a way that no frame depends on.
+        // No frame depends on the time of a clock that is set before 1970.
         SystemTime::now()
             .duration_since(UNIX_EPOCH)
             .map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX))

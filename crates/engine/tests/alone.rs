@@ -1,4 +1,4 @@
-//! The knowledge of a frame that is worked on without the conversation of its parent.
+//! The context of a frame that is worked on outside of its parent's conversation.
 
 use callstack_engine::ChildSession;
 use serde_json::json;

@@ -27,7 +27,7 @@ fn project() -> Project {
     project
 }
 
-/// An answer without its times, which are checked to be such.
+/// Returns an answer without its times, after checking that they are times.
 fn timeless(text: &str) -> String {
     let row = |line: &str| match line.split_once(": ") {
         Some((name @ ("created" | "begun" | "updated" | "ended"), time)) => {

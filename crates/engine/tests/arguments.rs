@@ -1,4 +1,4 @@
-//! Every tool takes the arguments that the specification describes, under its names.
+//! Every tool accepts the arguments of the specification, under their names there.
 
 use std::collections::BTreeSet;
 
@@ -110,7 +110,7 @@ fn every_tool_takes_what_the_specification_says() {
     assert_eq!(bugs.results_compacted.as_deref(), Some("2 bugs"));
 }
 
-/// Names of a tool's arguments that nothing of the kind is called.
+/// Each tool is called with an argument that none has.
 #[test]
 fn every_tool_says_what_is_right_where_an_argument_is_wrong() {
     let project = Project::new();

@@ -1,4 +1,4 @@
-//! Suggestions to a session: which, when, and with what outcome.
+//! Suggestions to a session: their content, times and outcomes.
 
 mod life;
 mod signals;

@@ -16,8 +16,8 @@ use crate::support::Project;
 
 pub(crate) const A: &str = "ses_a";
 
-/// A call of a step: its name, which is the call's id and the part's, and how it ended. `edit` writes the file
-/// of its name, `run` is a command.
+/// A call of a step: its name, which is also the id of the call and of the part, and its outcome. `edit` writes the
+/// file of its name, `run` is a command.
 pub(crate) type Made = (&'static str, &'static str, CallState);
 
 pub(crate) fn made(name: &'static str, tool: &'static str) -> Made {
@@ -274,7 +274,7 @@ fn files_are_rolled_back_only_to_a_state_without_what_calls_beside_the_push_wrot
     assert!(engine.rollback_plan("f2", Reach::Seen).is_ok());
     let refused = engine.rollback_plan("f3", Reach::Seen).unwrap_err();
     assert!(refused.message.contains("recorded"), "{refused:?}");
-    // Nor is it recorded where the frame ends, as there is nothing to go back to.
+    // Nor is one recorded where the frame ends, since there is no state to restore.
     pop(engine, "a3", "pop");
     shown.push(step("a3", &[made("pop", "stack_frame_pop")]));
     plugin.sync(engine, A, &shown);

@@ -1,4 +1,4 @@
-//! When a context is reused, and when it is rendered again.
+//! Reuse of rendered contexts.
 
 use callstack_core::frame::Status;
 use callstack_engine::FrameStateManager;

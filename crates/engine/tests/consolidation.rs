@@ -179,7 +179,7 @@ fn act(project: &Project, act: &Act) {
             ("stack_frame_invalidate", json!({"frame": format!("f{num}"), "reason": "no"}))
         }
     };
-    // Whether it is allowed is not what is asked here. A root that is popped would end all of it.
+    // A refusal does not matter here. The pop of a root would end everything.
     let root = |num| project.engine.frame(num).unwrap().parent.is_none();
     if !matches!(act, Act::Pop) || !project.engine.active("ses_a").unwrap().is_some_and(root) {
         drop(project.call("ses_a", name, arguments));

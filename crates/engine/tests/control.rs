@@ -126,7 +126,7 @@ fn a_pop_below_an_invalidated_frame_names_the_frame_that_is_really_open() {
     let project = planned();
     project.did("ses_a", "stack_frame_activate", json!({"frame": "f2"}));
     project.did("ses_a", "stack_frame_push", json!({"title": "runs", "successCriteria": "x"}));
-    // Programs that keep frames by ids of their own only warn of what runs.
+    // Programs that know frames by ids of their own only warn of running ones.
     let id = project.engine.resolve("f2").unwrap().id;
     FrameStateManager::new(&project.engine, "ses_a", "test")
         .invalidate_frame(&id, "no shop")
@@ -295,7 +295,7 @@ fn a_project_has_presets_of_its_own_and_faults_in_them_are_found() {
         assert!(sentence.contains("bugfix.toml, line") && sentence.contains(told), "{sentence}");
         assert!(sentence.contains("`[[frames]]`, each with `title`"), "{sentence}");
     }
-    // A link may lead anywhere: to a device that has no end, to a pipe that keeps who reads it waiting.
+    // A link may lead anywhere: to a device without an end, or to a pipe that blocks its reader.
     std::fs::remove_file(folder.join("bugfix.toml")).unwrap();
     std::os::unix::fs::symlink("/dev/null", folder.join("bugfix.toml")).unwrap();
     let (_, sentence) = refused(&project, "stack_preset", json!({"name": "bugfix"}));

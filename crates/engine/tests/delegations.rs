@@ -443,7 +443,7 @@ fn sessions_at_work_are_limited() {
     let (one, two) = (next(started("f2").unwrap()), next(started("f3").unwrap()));
     let (first, second) = (caller("ses_a", "f2"), caller("ses_a", "f3"));
     let one = next(resume(engine, &first, &one.token, ok(json!({"session": "ses_c"}))).unwrap());
-    // Both were started before either was at work: the change itself is what counts.
+    // Both were started before either had begun to work: the change itself decides.
     let error = resume(engine, &second, &two.token, ok(json!({"session": "ses_d"}))).unwrap_err();
     assert_eq!(error.kind, Kind::Limit);
     assert!(error.message.contains("sessions at work"), "{error}");
@@ -540,7 +540,7 @@ fn an_activation_that_is_undone_was_never_made() {
     let frame = engine.resolve("f2").unwrap();
     assert_eq!((frame.status.as_str(), frame.results.as_deref()), ("completed", Some("12 tokens")));
     assert!(!engine.resolve("f5").unwrap().detached);
-    // The user goes on elsewhere instead: the transcript alone tells it.
+    // The user continues elsewhere instead, which only the transcript shows.
     notes(engine, "ses_a", &[("before", CallState::Completed), ("other", CallState::Completed)]);
     assert_eq!(project.status("f2"), "planned");
     activate(engine, &self::caller("ses_a", "anew"), "f2", "ses_d");

@@ -74,7 +74,7 @@ fn a_secret_does_not_show_where_a_patch_is_cut_in_it() {
     assert!(!shown.to_string().contains("aB3aB3"), "{shown:#}");
 }
 
-/// What others changed after an end that was not recorded can't be told from the frame's changes.
+/// Changes that others made after an end that was not recorded can't be distinguished from the frame's changes.
 #[test]
 fn without_a_state_of_the_end_nothing_is_shown_and_it_is_said_why() {
     let project = project();

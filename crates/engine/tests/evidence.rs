@@ -16,7 +16,7 @@ use crate::witness::{activities, did};
 
 const A: &str = "ses_a";
 
-/// A step of a session's agent in which these things were done, as its host shows it.
+/// Shows the engine a step of a session's agent in which these things were done.
 fn step(engine: &Engine, session: &str, id: &str, doings: &[Value]) {
     let call = format!("call-{id}");
     let body = PartBody::Tool { call, tool: "bash".to_owned(), state: CallState::Completed };
@@ -115,7 +115,7 @@ fn it_is_stored_with_the_pop_as_the_fold_tells_it() {
     let line = "`cargo test`: 4 passed\n";
     let fold = fold.unwrap();
     assert!(fold.text.contains(line), "{}", fold.text);
-    // Another process shows the same, and the whole state has it.
+    // Another process shows the same, and the whole state contains it.
     assert_eq!(of(&project.another(), "f3"), told);
     let state = engine.state().unwrap();
     let told_by_state = state.frames.values().find(|it| it.handle == "f3").unwrap();
@@ -193,7 +193,7 @@ fn a_frame_that_goes_elsewhere_takes_it_along() {
     there.engine.import(std::slice::from_ref(&file)).unwrap();
     assert_eq!(of(&there.engine, "f3"), of(&project.engine, "f3"));
     assert!(there.engine.check().unwrap().drifted.is_empty());
-    // Another program's field of that name is not ours, and keeps no frame out.
+    // Another program's field of that name is not ours, and does not keep the frame from being imported.
     let mut foreign: Value = serde_json::from_str(&exported).unwrap();
     for frame in foreign["frames"].as_object_mut().unwrap().values_mut() {
         frame["evidence"] = json!({"written": 7});

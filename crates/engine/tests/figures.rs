@@ -1,4 +1,4 @@
-//! Agents are told the truth about ends, pins and rates.
+//! Agents get true figures about ends, pins and rates.
 
 use serde_json::json;
 

@@ -51,7 +51,7 @@ fn kept(folder: &TempDir) -> StackState {
     open(folder, false).engine.state().unwrap()
 }
 
-/// The tree as the files have it, without what says where it is from.
+/// Returns the tree in the files, without the identity of its store.
 fn filed(folder: &Path) -> StackState {
     let state = load_state(folder).unwrap();
     assert!(state.store.is_some() && state.revision.is_some(), "{state:?}");
@@ -70,7 +70,7 @@ fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// The files say what the store says, and nothing besides.
+/// Asserts that the files have the content of the store, and nothing else.
 #[track_caller]
 fn agree(folder: &Path, state: &StackState) {
     assert_eq!(&filed(folder), state);
@@ -343,7 +343,7 @@ fn ids_that_are_no_file_names_get_ones_of_their_own() {
     assert!(frames(folder.path()).contains(&"a_b.json".to_owned()));
     assert_eq!(load_frame(folder.path(), "a_b").unwrap().unwrap().title, "a_b");
 
-    // The one whose plain name it was goes, and another one gets it.
+    // The frame with the plain name goes, and another one gets the name.
     append(folder.path(), &[Event::FrameDetached { frame: FrameNum(102) }]);
     let project = open(&folder, true);
     project.engine.write_files();

@@ -210,7 +210,7 @@ fn the_one_tool_reaches_what_is_not_listed() {
     assert!(list.contains("- flame_push(goal): "), "{list}");
     assert!(list.contains("- flame_log([sessionID], "), "{list}");
     assert!(!list.contains("stack_"), "{list}");
-    // A session that began before the profile was changed knows the other names.
+    // A session that began before the profile was changed uses the other names.
     did(&project, "stack_add_decision", json!({"decision": "as before"}));
 }
 
@@ -265,7 +265,7 @@ fn files_are_written_where_a_project_had_them_and_what_was_there_is_kept() {
     let kept = read(folder.path(), "flame.before-1/state.json");
     assert_eq!(kept["frames"]["ses_old"]["goal"], "As before");
     assert!(!read(folder.path(), "stack/state.json").to_string().contains("\"goal\""));
-    // A process that speaks the other dialect keeps them up to date.
+    // A process with the other dialect keeps them up to date.
     let project = Project::at(folder.path(), Settings::default());
     project.user("ses_b", "Write the manual");
     assert_eq!(

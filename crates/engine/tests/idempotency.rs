@@ -1,4 +1,4 @@
-//! Calls that are made again because their process ended before it had answered.
+//! Calls that are repeated because their process ended before it had answered.
 
 use callstack_core::autonomy::{Heuristic, Suggestion};
 use callstack_core::dialect::Dialect;
@@ -60,8 +60,8 @@ fn keyed(key: &str) -> Caller {
     Caller { anchor, host: PAGE.to_owned(), key: Some(key.to_owned()), ..caller("ses_a") }
 }
 
-/// Whether a call changes something. If it does, it is made again, of another process, as a host does that
-/// has lost the answer: it is answered the same, and nothing has changed.
+/// Returns whether a call changes something. If it does, it is repeated to another process, as by a host that has
+/// lost the answer: the answer is the same, and nothing changes.
 fn changes_once(project: &Project, at: fn(&str) -> Caller, name: &str, arguments: &Value) -> bool {
     let tool = tools::find(Dialect::Stack, name).unwrap();
     let caller = at("the-call");
@@ -79,7 +79,7 @@ fn changes_once(project: &Project, at: fn(&str) -> Caller, name: &str, arguments
         }
         None => tool.run(&other, &caller, arguments.clone()).unwrap(),
     };
-    // Only of a transcript's call the span tells which frame it opened.
+    // Only for a call in a transcript the span shows which frame it opened.
     let opened = first.opened.filter(|_| caller.key.is_none());
     let first = Answer { opened, ..first };
     assert_eq!(format!("{again:#?}"), format!("{first:#?}"), "{name} {arguments}");
@@ -199,7 +199,7 @@ fn suggestions_are_cleared_once() {
     assert_eq!(again.unwrap().unwrap().data["cleared"], 2);
 }
 
-/// Plans with a tool, and calls it again; how many frames are planned then.
+/// Plans with a tool, and repeats the call. Returns the number of frames that are planned then.
 fn planned_twice(profile: Profile, tool: &str, arguments: &Value) -> usize {
     let project = Project::with(Settings { profile, ..Settings::default() });
     project.user("ses_a", "Build the parser");

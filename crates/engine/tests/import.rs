@@ -119,7 +119,7 @@ fn importing_twice_changes_nothing() {
     assert_eq!((told.counts.imported, told.counts.known), (0, 7));
     assert_eq!(state(&into), once);
     assert_eq!(into.engine.check().unwrap().events, revision);
-    // Who worked here goes on being the one who worked last.
+    // The session that worked here last stays the one that worked last.
     assert_eq!(once.active_frame_id.as_deref(), Some("ses_own"));
     assert_eq!(into.engine.latest_session().unwrap().unwrap().0, "ses_own");
 }

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::support::Project;
 
-/// The log without its times, which are checked to be such.
+/// Returns the log without its times, after checking that they are times.
 fn logged(project: &Project) -> Vec<String> {
     let path = project.engine.project().join(".callstack/callstack.log");
     let Ok(text) = std::fs::read_to_string(path) else { return Vec::new() };

@@ -265,7 +265,7 @@ fn of_a_purged_frame_none_is_left_whatever_was_being_written() {
     fs::remove_file(logs.join("f2.md")).unwrap();
     let plan = project.engine.purge_plan("f2").unwrap();
     assert!(plan.logs.is_empty() && plan.unplaced.is_empty(), "{plan:?}");
-    // The write of a writer that was at work when the plan was made.
+    // The file of a writer that was at work when the plan was made.
     fs::write(logs.join("f2.md"), &text).unwrap();
     fs::write(logs.join(".left.tmp"), &text).unwrap();
     project.engine.purge(plan, "somebody").unwrap();

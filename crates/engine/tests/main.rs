@@ -1,4 +1,4 @@
-//! The engine from outside: what hosts and the command line rely on.
+//! The engine from outside, as hosts and the command line use it.
 
 #[cfg(test)]
 mod alone;

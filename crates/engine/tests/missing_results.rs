@@ -1,4 +1,4 @@
-//! Frames that end without results from whoever ends them.
+//! Frames that end without results in the call that ends them.
 
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex};
@@ -167,7 +167,7 @@ impl TestEnv {
         answer
     }
 
-    /// Who made the results of a frame, and what they are.
+    /// Returns the results of a frame and their author.
     fn results(&self, frame: &str) -> (Option<ResultsSource>, String) {
         let frame = self.engine.resolve(frame).unwrap();
         (frame.results_source, frame.results.unwrap_or_default())
@@ -433,7 +433,7 @@ fn a_compaction_comes_before_a_model_and_a_model_where_the_host_can_not_compact(
         assert!(answer.text.contains("No summary could be generated: no model"), "{}", answer.text);
         assert!(desk.engine.pending_compaction(A).unwrap().is_none());
     }
-    // Nobody waits for a model where a call has come back already.
+    // Nobody waits for a model where a call has already returned.
     let fake = Fake::saying("It is read.");
     let mut desk = TestEnv::asking(&fake);
     desk.shows(WORK);

@@ -96,7 +96,7 @@ pub(crate) fn right_for(operation: &Operation) -> Value {
     found.unwrap_or_else(|| panic!("{} is not tried here yet", operation.name)).1
 }
 
-/// What each operation has done when it answers.
+/// Checks the effect of each operation after its answer.
 fn check(project: &Project, name: &str, answer: &Answer) {
     let frame = |reference: &str| project.engine.resolve(reference).unwrap();
     let text = &answer.text;
@@ -367,7 +367,7 @@ fn what_only_the_full_profile_lists_is_taken_by_every_one() {
     assert_eq!(done.results_compacted.as_deref(), Some("dense c"));
 }
 
-/// Arguments that are not right: what is wrong with them, and the arguments.
+/// Wrong arguments: the fault, and the arguments.
 fn wrong(operation: &Operation) -> Vec<(String, Value)> {
     let schema = (operation.parameters)();
     let whole = right_for(operation);
@@ -413,7 +413,7 @@ fn wrong_arguments_are_told_with_what_is_right_and_change_nothing() {
             };
             assert_eq!(error.kind, Kind::Invalid, "{}: {what}: {error:?}", operation.name);
             let told = error.sentence();
-            // What is missing is named; otherwise the operation with all that it takes.
+            // A missing argument is named; otherwise the error names the operation with all of its arguments.
             if what.starts_with('`') {
                 assert!(told.contains(&what), "{told} does not name {what}");
                 continue;

@@ -1,4 +1,4 @@
-//! Changes by a person at a terminal reach the agents whose work they concern.
+//! Agents are informed of changes by a person at a terminal that concern their work.
 
 use callstack_core::transcript::{
     Anchor, CallState, FoldOp, Message, MessageKind, Part, PartBody, Role,

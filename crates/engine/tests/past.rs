@@ -63,7 +63,7 @@ fn what_is_done_meanwhile_is_done_now_and_the_past_stays_the_past() {
     project.user("ses_now", "Look at the parser");
     let now = clock.now();
     let read = |_: usize, place: usize| {
-        // Each message of the recording finds somebody at work.
+        // Other work goes on beside each message of the recording.
         let title = format!("beside message {place}");
         let push = json!({"title": title, "successCriteria": "it is done"});
         project.did("ses_now", "stack_frame_push", push);

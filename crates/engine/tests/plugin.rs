@@ -33,7 +33,7 @@ pub(crate) fn whole(session: &str, shown: Vec<HostMessage>) -> SyncRequest {
 }
 
 impl Plugin {
-    /// The model is called: what is answered is taken over.
+    /// Asks before a call of the model, and takes over the answer.
     #[track_caller]
     pub(crate) fn sync(&mut self, engine: &Engine, session: &str, shown: &[HostMessage]) {
         let (serial, keep, ops) = self.ask(engine, session, shown).unwrap();
@@ -43,7 +43,7 @@ impl Plugin {
         self.known = shown.iter().map(|shown| shown.message.id.clone()).collect();
     }
 
-    /// Asks, all over again where the engine wants everything. What is answered comes too late.
+    /// Asks, and asks again with all messages where the engine needs them. The answer comes too late.
     pub(crate) fn ask(
         &mut self,
         engine: &Engine,

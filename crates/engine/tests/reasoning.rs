@@ -1,5 +1,5 @@
-//! Sessions as they come: whatever happens in them, no reasoning is sent after a prefix other than the one it was
-//! made after, and serials grow.
+//! Properties of any session: no reasoning is sent after a prefix other than the one after which it was written, and
+//! serials grow.
 
 #[cfg(test)]
 mod host;
@@ -207,7 +207,7 @@ fn a_message_that_is_shown_twice_is_changed_once() {
         plugin.sync(&engine, "ses_a", &shown);
         engine.system(&SystemRequest { session: "ses_a".to_owned(), limit: None }).unwrap();
     }
-    // The same id again, and of another role: no operation may take the user's words for its reasoning.
+    // The same id again, with another role: no operation may remove the user's words in place of its reasoning.
     shown.push(message("m3", Role::Assistant, vec![thought("p4"), said("p5")]));
     shown.push(message("m4", Role::Assistant, vec![thought("p6"), said("p7")]));
     for shown in [&shown[..4], &shown] {
@@ -243,7 +243,7 @@ fn outputs_of_a_session_without_a_frame_leave_at_once_or_not_at_all() {
         let mut host = Host::new(settings);
         host.user(0, "Build it");
         host.compact(0, Tail::HostMessage(0));
-        // Its original has not shown the summary yet, so that nobody knows what it is a copy of.
+        // Its original has not shown the summary yet, so that it is unknown what it is a copy of.
         let fork = host.fork(0);
         host.read(fork, 9_000);
         host.read(fork, 9_000);

@@ -1,4 +1,4 @@
-//! Whatever ends between any two steps: nothing is lost, and nothing that is sent or shown is another.
+//! A process or a host may end between any two steps: nothing is lost, and nothing that is sent or shown differs.
 
 #[cfg(test)]
 mod host;
@@ -16,7 +16,7 @@ const A: &str = "ses_a";
 const C: &str = "ses_c";
 const S: &str = "ses_s";
 
-/// Something that happens, and the session whose model is called first where it is its doing.
+/// Something that happens, and the session whose model is called first if it is the model's doing.
 type Step = (&'static str, fn(&mut Host), Option<&'static str>);
 
 const fn agent(session: &'static str, name: &'static str, step: fn(&mut Host)) -> Step {
@@ -296,7 +296,8 @@ fn two_processes_may_take_turns() {
     goes_on_the_same("taking turns", host, 0, &expected, |_, host| host.swap(&mut aside));
 }
 
-/// Automatic frames end at the silence in the process that was shown the turn, and in another one as soon as that is.
+/// Automatic frames end at the silence in the process that was shown the turn, and in another one as soon as it is
+/// shown the turn.
 #[test]
 fn a_turn_whose_process_ends_before_it_is_silent_ends_at_the_next_one() {
     for restart in [None, Some(Host::restart_process as fn(&mut Host)), Some(Host::restart_all)] {

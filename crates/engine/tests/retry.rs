@@ -37,7 +37,7 @@ fn learnt(project: &Project) -> String {
     project.engine.resolve("f3").unwrap().decisions.concat()
 }
 
-/// A frame that has failed after all of this was said of it.
+/// A frame that has failed, with these results, decisions and pins.
 fn tried(results: &str, decisions: &[&str], pins: &[&str]) -> Project {
     let project = Project::new();
     project.user("ses_a", "Build the shop");

@@ -1,4 +1,4 @@
-//! Which files a rollback restores, whatever became of the states that it goes by.
+//! The files that a rollback restores, whatever became of the states that it needs.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -27,7 +27,7 @@ type Files = BTreeMap<String, Vec<u8>>;
 pub(crate) struct Copies {
     folder: PathBuf,
     states: Arc<Mutex<Vec<Files>>>,
-    /// How long each call would have waited.
+    /// The time that each call would have waited.
     asked: Arc<Mutex<Vec<Duration>>>,
     slow: Arc<AtomicBool>,
     /// Nothing is recorded as long as somebody holds it.
@@ -51,7 +51,7 @@ impl Copies {
         }
     }
 
-    /// How many states were recorded.
+    /// Returns the number of recorded states.
     pub(crate) fn recorded(&self) -> usize {
         self.states.lock().unwrap().len()
     }

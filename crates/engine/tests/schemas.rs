@@ -6,7 +6,7 @@ use callstack_engine::operation::CallerKind;
 use callstack_engine::{Profile, operations};
 use serde_json::{Value, json};
 
-/// The core operations of the specification: each by its name, whether listed or reached by `stack`.
+/// The names of the core operations of the specification, whether listed or reached by `stack`.
 const CORE: [&str; 18] = [
     "stack",
     "stack_add_artifact",

@@ -1,5 +1,5 @@
-//! An agent's search while it waits finds text in one old message as well as text in all, and says where it could not
-//! read everything.
+//! A search for which an agent waits finds text in one old message as well as text in all, and reports if it could
+//! not read everything.
 
 use callstack_core::transcript::{Message, MessageKind, Role};
 use callstack_engine::HostMessage;
@@ -12,7 +12,7 @@ use crate::plugin::Plugin;
 use crate::support::{Project, wait};
 
 const A: &str = "ses_a";
-/// So many messages that not all of them are looked at while an agent waits.
+/// So many messages that not all of them are read while an agent waits.
 const MANY: usize = 300;
 
 struct Searched {

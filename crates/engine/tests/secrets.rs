@@ -15,12 +15,12 @@ use crate::support::Project;
 
 const MASKED: &str = "‹masked: GitHub token›";
 
-/// A fake that looks like a token and stands in no source as it is.
+/// Returns a fake that looks like a token and stands in no source as a whole.
 fn token(n: u32) -> String {
     ["gh", "p_", &format!("a1B2c{n}").repeat(6)].concat()
 }
 
-/// Work in whose every text a token was said, in a project that uses `OpenCode`; its process has ended.
+/// Work with a token in each of its texts, in a project that uses `OpenCode`; its process has ended.
 fn worked() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join(".opencode")).unwrap();

@@ -91,7 +91,7 @@ fn an_empty_variable_is_none() {
     }
 }
 
-/// A variable that is read and does not stand in the table would not be read at all.
+/// A variable that is not in the table would not be read at all.
 #[test]
 fn the_table_is_sound() {
     let mut names: Vec<_> = Setting::all().map(|setting| setting.name).collect();
@@ -125,7 +125,7 @@ fn what_is_stored_lies_over_the_users_configuration() {
     assert_eq!(laid(stored("STACK_LIMIT_DEPTH", "3")).depth, 3);
     assert_eq!(laid(stored("STACK_LIMIT_CHILDREN", "9")).depth, 7);
     assert_eq!(laid(stored("STACK_LIMIT_CHILDREN", "9")).children, 9);
-    // A newer version may have stored what this one does not know.
+    // A newer version may have stored a value that this one does not know.
     assert_eq!(laid(stored("STACK_LIMIT_DEPTH", "as needed")).depth, 7);
     assert_eq!(laid(stored("STACK_OF_TOMORROW", "1")).depth, 7);
 }

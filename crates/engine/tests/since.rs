@@ -206,7 +206,7 @@ fn calls_beside_the_pop_are_told_and_those_behind_it_stay() {
     assert!(answer.text.contains("It closed 6 calls"), "{}", answer.text);
     host.request();
     assert!(host.output("msg_02").contains("It closed 7 calls, from the one in whose place this stands, `read src/part_1.rs`, to `make`."), "{}", host.output("msg_02"));
-    // It joins the step that the model thought before, as its own goes without reasoning.
+    // It joins the step before which the model thought, since its own is sent without reasoning.
     assert_snapshot!(host.sent(), @r#"
     msg_01: "Find out how it is built"
     msg_02: think read(src/part_1.rs) = [callstack] frame f2 "there are 3 parts" returned: completed read(Makefile)

@@ -57,7 +57,7 @@ fn what_a_later_frame_wrote_is_no_news() {
     assert!(details.data["changedArtifacts"].is_null(), "{}", details.data);
 }
 
-/// A frame of its own writes a file; it is finished a second later.
+/// Writes a file in a frame of its own, which is finished a second later.
 fn writes(project: &Project, clock: &Clock, file: &str, content: &str) {
     let push = json!({"title": content, "successCriteria": "it is written"});
     project.did("ses_a", "stack_frame_push", push);

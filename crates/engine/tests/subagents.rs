@@ -99,7 +99,7 @@ impl TestEnv {
         self.engine.sync(whole(session, shown)).unwrap();
     }
 
-    /// The parent's model is shown that its call has come back.
+    /// Shows the parent's model that its call has returned.
     fn returns(&self, id: &str, outcome: Result<&str, (bool, &str)>) {
         let outcome = match outcome {
             Ok(results) => Ok(results.to_owned()),

@@ -1,4 +1,4 @@
-//! An engine in a temporary project, with a clock and ids that a test can foretell.
+//! An engine in a temporary project, with a clock and ids that a test can predict.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -11,10 +11,10 @@ use callstack_engine::{Engine, EngineError, Settings, UserMessage, World, operat
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Far longer than anything takes that a test waits for.
+/// Far more time than anything needs that a test waits for.
 pub(crate) const PATIENCE: Duration = Duration::from_mins(2);
 
-/// A second passes with every look at the clock; ids count up.
+/// A clock on which a second passes with every reading; ids count up.
 #[derive(Default)]
 struct Foreseen {
     ticks: AtomicI64,
@@ -35,7 +35,7 @@ impl World for Foreseen {
     }
 }
 
-/// A clock that only a test moves, and ids that count up, whichever process asks.
+/// A clock that only a test moves, and ids that count up, whichever process uses them.
 #[derive(Clone, Default)]
 pub(crate) struct Clock {
     now: Arc<AtomicI64>,

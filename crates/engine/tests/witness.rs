@@ -1,4 +1,4 @@
-//! Messages that say what was done in them, and what evidence is taken from them: `did` holds
+//! Messages that describe the work in them, and the reader that takes evidence from them: `did` holds
 //! `{"ran":line,"exit":code,"output":text}`, `{"read":path,"output":text}`, `{"wrote":path}` and
 //! `{"wrote":path,"before":text,"after":text}`.
 

@@ -1,4 +1,4 @@
-//! Where work goes on once a frame has ended, as the session that reads of it has to know.
+//! The place where work continues once a frame has ended, for the session that is informed of the end.
 
 use callstack_core::frame::Frame;
 use callstack_core::returned::WentOn;
@@ -21,7 +21,7 @@ pub(crate) enum Saying {
     Later,
 }
 
-/// Where work goes on that does not do so in the parent of a frame that ended.
+/// The place where work continues, if that is not the parent of the frame that ended.
 pub(crate) enum OpenNow {
     In(Box<Frame>),
     Nowhere,
@@ -37,7 +37,7 @@ impl OpenNow {
 }
 
 impl Saying {
-    /// Where the session `reader` works that would work in `parent`; none where it does.
+    /// Returns the place where the session `reader` works, if that is not `parent`.
     pub(crate) fn open(
         self,
         view: &View<'_>,

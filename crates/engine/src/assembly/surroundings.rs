@@ -10,8 +10,8 @@ use callstack_store::{Beside, View};
 use super::PLANNED;
 use crate::error::EngineError;
 
-/// Finished siblings that are read because they are the newest, and for each word because they are about it. The
-/// budget shows ten or so; more candidates cost time at every push.
+/// The most finished siblings that are read because they are the newest, and because they match a word, for each
+/// word. The budget shows ten or so; more candidates cost time at every push.
 const NEWEST: u32 = 8;
 const A_WORD: u32 = 2;
 /// Words of a frame by which siblings are looked for.
@@ -31,7 +31,7 @@ pub(super) struct Surroundings {
     pub(super) seen: BTreeMap<FrameNum, String>,
 }
 
-/// Whether a frame is worked on, or may be, without the conversation in which its parent is.
+/// Whether a frame is worked on, or may be, outside of its parent's conversation.
 fn is_alone(frame: &Frame, parent: Option<&Frame>) -> bool {
     parent.is_some_and(|parent| frame.session.is_none() || frame.session != parent.session)
 }
@@ -77,8 +77,8 @@ pub(super) fn surroundings(
             owner.pins.iter().map(|pin| ScopedPin { owner: owner.num, pin: pin.clone() })
         })
         .collect();
-    // In its parent's own session a finished sibling's fold is in the same request, and so is the text of one that
-    // this session had given to another.
+    // In its parent's own session, a finished sibling's fold is in the same request, and so is the text of one that
+    // this session delegated.
     let mut visible = BTreeSet::new();
     for sibling in siblings.iter().filter(|it| it.session.is_some() && frame.session.is_some()) {
         let told = || {

@@ -177,7 +177,7 @@ impl Compactions {
             Ok(_) => frame.results = Some(summary_above(completion)),
             Err(why) => {
                 brief = format!("{brief} (No summary could be generated: {why}.)");
-                // Results that callstack wrote contain the reason already.
+                // Results that callstack wrote already contain the reason.
                 if !frame.results.as_deref().is_some_and(|results| results.contains(why)) {
                     let own = frame.results.unwrap_or_default();
                     frame.results = Some(format!("{own}\n(No summary could be generated: {why}.)"));
@@ -221,8 +221,7 @@ impl Compactions {
         Ok(settled)
     }
 
-    /// Makes a summary the results so far of an open frame. What its agent said itself at an earlier
-    /// end stays.
+    /// Makes a summary the results so far of an open frame. Its agent's own results from an earlier end stay.
     fn checkpoint(
         &self,
         change: &mut Change<'_>,
@@ -247,7 +246,7 @@ impl Compactions {
         Ok(change.append(self.kernel.now(), &[event])?)
     }
 
-    /// Notes why a turn of a session's agent ended before its time.
+    /// Records why a turn of a session's agent ended early.
     pub(crate) fn session_failed(
         &self,
         session: &str,
@@ -260,8 +259,8 @@ impl Compactions {
         self.sessions.broken(session, |broken| now.clone_into(broken))
     }
 
-    /// A session's agent has fallen silent. A compaction that was asked of the host has then come or
-    /// will not come any more; an agent that stopped only because it had asked goes on.
+    /// Handles an agent that has fallen silent. A compaction that was asked of the host has then come or will never
+    /// come; an agent that stopped only because it had asked for one continues.
     pub(crate) fn compaction_over(&self, session: &str) -> Result<Reaction, EngineError> {
         let failure = self.sessions.broken(session, |broken| broken.failure.take())?;
         let is_asked =
@@ -281,8 +280,8 @@ impl Compactions {
             Ok::<_, EngineError>((view.untold_compactions(session)?, active))
         })?;
         let awaited = untold.iter().filter_map(|it| it.notice.as_ref()).any(|it| it.awaited);
-        // Whoever stopped it wants it to stop, and after a root there is nothing to go on with: the notice waits for
-        // the user's next message.
+        // An agent that somebody stopped stays stopped, and after a root there is no work to continue: the notice
+        // waits for the user's next message.
         if !awaited || active.is_none() || failure.is_some_and(|failure| failure.stopped) {
             return Ok(Reaction::default());
         }

@@ -23,7 +23,7 @@ impl Engine {
         self.kernel.env().project()
     }
 
-    /// How agents are spoken to. Agents keep the tools that they started with: it stays as it was when the
+    /// Returns the dialect for agents. Agents keep the tools that they started with, so it stays as it was when the
     /// engine was opened.
     pub fn dialect(&self) -> Dialect {
         self.kernel.env().dialect()
@@ -39,7 +39,7 @@ impl Engine {
         self.kernel.env().tell_log(line);
     }
 
-    /// How the engine is to behave just now.
+    /// Returns the present settings.
     pub fn current_settings(&self) -> Result<Arc<Settings>, EngineError> {
         self.kernel.current_settings()
     }
@@ -79,12 +79,12 @@ impl Engine {
         self.queries.has_recorded(session, host)
     }
 
-    /// The sessions in the store that a session started, as far as that is known of them.
+    /// Returns the sessions in the store that a session is known to have started.
     pub fn sessions_started_by(&self, session: &str) -> Result<Vec<String>, EngineError> {
         self.queries.sessions_started_by(session)
     }
 
-    /// Why messages can't be stored just now, if they can't.
+    /// Returns the reason why messages can't be stored at the moment, if they can't.
     pub fn recording_failure(&self) -> Option<EngineError> {
         self.sessions.recording_failure()
     }
@@ -94,14 +94,14 @@ impl Engine {
         self.sessions.forget(session);
     }
 
-    /// Takes note that a host showed messages of a session that could not be taken over. Until it shows them
-    /// again, nothing that ends there promises that all of it is stored.
+    /// Records that a host showed messages of a session that could not be taken over. Until it shows them again, no
+    /// text about work that ends there promises that all of it is stored.
     pub fn not_taken(&self, session: &str) {
         self.sessions.not_taken(session);
     }
 
-    /// Requests that the state of the project's files be recorded, soon, at a message after which work may begin that
-    /// becomes an automatic frame, or a frame after the fact. Returns at once.
+    /// Requests that the state of the project's files be recorded, soon, at a message after which the work of an
+    /// automatic frame may begin, or of a frame that is made after the fact. Returns at once.
     pub fn record_files_at(&self, session: &str, message: &str) -> Result<(), EngineError> {
         self.files.record_files_at(session, message)
     }
@@ -111,13 +111,13 @@ impl Engine {
         self.compaction.compacting(session)
     }
 
-    /// Notes why a turn of a session's agent ended before its time.
+    /// Records why a turn of a session's agent ended early.
     pub fn session_failed(&self, session: &str, failure: Failure) -> Result<(), EngineError> {
         self.compaction.session_failed(session, failure)
     }
 
-    /// A session's agent has fallen silent. A compaction that was asked of the host has then come or will not
-    /// come any more; an agent that stopped only because it had asked goes on.
+    /// Handles an agent that has fallen silent. A compaction that was asked of the host has then come or will never
+    /// come; an agent that stopped only because it had asked for one continues.
     pub fn compaction_over(&self, session: &str) -> Result<Reaction, EngineError> {
         self.compaction.compaction_over(session)
     }
@@ -195,8 +195,8 @@ impl Engine {
         self.rollbacks.roll_back(plan)
     }
 
-    /// Looks before a request of a host whether the store is still there, and makes it again if it is not. What
-    /// was known of one that another one has replaced is forgotten: the host is asked for everything.
+    /// Checks before a request of a host that the store is still there, and makes it again if it is not. If another
+    /// store has replaced it, the state of the old one is forgotten, and the host is asked for everything.
     pub fn attend(&self) -> Result<(), EngineError> {
         self.presence.attend()
     }

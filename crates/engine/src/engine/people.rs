@@ -26,8 +26,8 @@ use crate::{
 };
 
 impl Engine {
-    /// Takes recorded sessions over. Those that a call of another among them started stand below the
-    /// frame of that call. `progress` is called with the places of the session and the message that are next.
+    /// Takes over recorded sessions. One that a call of another among them started stands below the frame of that
+    /// call. `progress` is called with the places of the session and the message that are next.
     pub fn take_over_sessions(
         &self,
         sessions: &[PastSession],
@@ -37,8 +37,8 @@ impl Engine {
         self.takeovers.take_over_sessions(sessions, messages, progress)
     }
 
-    /// Asks `reread` for other settings than those of the start, whenever some are read: the user may have
-    /// changed the configuration meanwhile. The first one counts.
+    /// Sets the function that is asked for changed settings whenever settings are read: the user may have changed the
+    /// configuration since the start. The first one counts.
     pub fn reread_settings_with(
         &self,
         reread: impl Fn() -> Option<Settings> + Send + Sync + 'static,
@@ -81,7 +81,7 @@ impl Engine {
         self.kernel.stored_settings()
     }
 
-    /// Sets a setting of the store, or resets it. Whether the value makes sense is for the caller to find out.
+    /// Sets a setting of the store, or resets it. The caller has to check whether the value makes sense.
     pub fn set_setting(&self, name: &str, value: Option<&str>) -> Result<(), EngineError> {
         self.kernel.set_setting(name, value)
     }
@@ -93,7 +93,7 @@ impl Engine {
         self.project_files.write_files();
     }
 
-    /// Why the files of `.opencode/stack` were last not written, until they are.
+    /// Returns why the files of `.opencode/stack` could not be written last, until they are.
     pub fn files_failure(&self) -> Option<EngineError> {
         self.project_files.files_failure()
     }
@@ -113,7 +113,8 @@ impl Engine {
         self.kernel.rebuild()
     }
 
-    /// Removes the files of `.opencode/stack` if they are this store's; whether they were, where there are any.
+    /// Removes the files of `.opencode/stack` if they are this store's, and returns whether they were; none where
+    /// there are none.
     pub fn remove_files(&self) -> Result<Option<bool>, EngineError> {
         self.project_files.remove_files()
     }
@@ -138,7 +139,7 @@ impl Engine {
         self.kernel.notify(notice);
     }
 
-    /// How much callstack does unasked, as it counts now.
+    /// Returns the present settings for what callstack does unasked.
     pub fn autonomy(&self) -> Result<AutonomySettings, EngineError> {
         self.queries.autonomy()
     }
@@ -156,7 +157,7 @@ impl Engine {
         self.queries.pending_compaction(session)
     }
 
-    /// Waits no longer for a compaction of a session; its frame stays as it is.
+    /// Stops waiting for a compaction of a session; its frame stays as it is.
     pub fn clear_compaction_tracking(
         &self,
         session: &str,
@@ -254,7 +255,7 @@ impl Engine {
         self.queries.subagent_settings()
     }
 
-    /// How many sessions were imported.
+    /// Returns the number of imported sessions.
     pub fn imported_sessions(&self) -> Result<u64, EngineError> {
         self.queries.imported_sessions()
     }
@@ -280,7 +281,7 @@ impl Engine {
         self.queries.subagents(filter)
     }
 
-    /// Returns the number of child sessions since the store was made, and how they ended.
+    /// Returns the number of child sessions since the store was made, by their ends.
     pub fn subagent_stats(&self) -> Result<SubagentStats, EngineError> {
         self.queries.subagent_stats()
     }
@@ -305,12 +306,12 @@ impl Engine {
         self.queries.watch_events(after.into())
     }
 
-    /// Forgets the rendered contexts of a session; returns how many there were.
+    /// Forgets the rendered contexts of a session, and returns their number.
     pub fn invalidate_cache(&self, session: &str) -> usize {
         self.contexts.invalidate_cache(session)
     }
 
-    /// Forgets all rendered contexts; returns how many there were.
+    /// Forgets all rendered contexts, and returns their number.
     pub fn invalidate_all_cache(&self) -> usize {
         self.contexts.invalidate_all_cache()
     }
@@ -331,17 +332,17 @@ impl Engine {
         self.results.summarize_with(summarizer);
     }
 
-    /// Asks the model, and waits for its answer: whole results.
+    /// Asks the model, and waits for its answer: the full results.
     pub fn ask_summarizer(&self, request: &SummaryRequest) -> Result<String, SummarizerError> {
         self.results.ask_summarizer(request)
     }
 
-    /// Makes sure that states of the project's files can be recorded, where they are to be.
+    /// Checks that states of the project's files can be recorded, where they should be.
     pub fn check_work_tree(&self) -> Result<(), EngineError> {
         self.files.check_work_tree()
     }
 
-    /// Has the state of the project's files recorded where frames begin and end. Without it they can't be
+    /// Sets the recorder of the project's files, which is used where frames begin and end. Without it frames can't be
     /// rolled back. The first one counts.
     pub fn record_files_with(&self, work_tree: Box<dyn WorkTree>) {
         self.files.record_files_with(work_tree);

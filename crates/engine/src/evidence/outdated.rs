@@ -1,5 +1,5 @@
-//! Files that the session that goes on with a frame's parent had read before the frame changed them, and line numbers
-//! in texts of earlier frames.
+//! Files that the reader of a frame's results had read before the frame changed them, and line numbers in texts of
+//! earlier frames.
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
@@ -68,7 +68,7 @@ impl SpanReader {
         let Some(reader) = self.reader.get().filter(|_| !evidence.written.is_empty()) else {
             return Ok(Vec::new());
         };
-        // The work of a session of its own is read by the one that called it.
+        // The results of a delegated session are read by the session that called it.
         let caller = view.delegation(span.num)?.map(|stored| stored.delegation.caller);
         let (session, until) = match &caller {
             Some(caller) => (caller.as_str(), None),

@@ -19,8 +19,8 @@ const READ: u32 = 4_000;
 pub(crate) struct InSpan {
     /// All of it, in order.
     pub(crate) activities: Vec<Activity>,
-    /// Calls of its last step that failed, or whose outcome is not known: whoever ended the span had not seen how
-    /// they end.
+    /// Calls of its last step that failed, or whose outcome is not known: the author of the end had not seen their
+    /// outcome.
     pub(crate) unseen: Vec<String>,
     /// The parts of it that can't be read.
     pub(crate) gaps: Gaps,

@@ -28,7 +28,7 @@ pub(super) struct Found {
     pub(super) skipped: Vec<Skipped>,
 }
 
-/// A frame as either generation writes it. What is missing is made up for where that can be done.
+/// A frame as either generation writes it. Missing fields are derived where possible.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
 struct Raw {
@@ -100,8 +100,7 @@ struct Reader {
 }
 
 impl Reader {
-    /// A folder with `state.json` and a folder `frames`. Where the first is of no use, the second may
-    /// still be.
+    /// A folder with `state.json` and a folder `frames`. If the first can't be used, the second may still be.
     fn folder(&mut self, folder: &Path) -> Result<(), EngineError> {
         let state = folder.join(STATE);
         let mut trouble = None;

@@ -1,5 +1,5 @@
-//! Settings as they count in a project. The environment wins; what was set in the project's store comes next, until
-//! it is reset, then the user's own configuration, then that of the host. Some settings are the user's alone
+//! Settings as they count in a project. The environment comes first, then the values in the project's store, until
+//! they are reset, then the user's own configuration, then that of the host. Some settings are the user's alone
 //! ([`crate::Scope`]). A store that switches the model off overrides the environment, too.
 
 use std::collections::BTreeMap;
@@ -41,7 +41,7 @@ impl Source {
 }
 
 impl Source {
-    /// Who said it, for an agent.
+    /// Describes the source to an agent.
     fn told(self) -> &'static str {
         match self {
             Self::Environment => "from the environment",
@@ -70,7 +70,7 @@ pub struct Configured {
 
 impl Configured {
     /// Returns a setting as it counts where the environment and the user's configuration give `base`, and a project's
-    /// store has `stored`; empty without a store.
+    /// store has `stored`, which is empty without a store.
     pub fn of(
         setting: &'static Setting,
         base: &Settings,
@@ -126,8 +126,8 @@ impl LayeredSettings {
 pub(crate) type Reread = Box<dyn Fn() -> Option<Settings> + Send + Sync>;
 
 impl Env {
-    /// Asks `reread` for other settings than those of the start, whenever some are read: the user may have
-    /// changed the configuration meanwhile. The first one counts.
+    /// Sets the function that is asked for changed settings whenever settings are read: the user may have changed the
+    /// configuration since the start. The first one counts.
     pub(crate) fn reread_settings_with(
         &self,
         reread: impl Fn() -> Option<Settings> + Send + Sync + 'static,
@@ -158,7 +158,7 @@ impl Env {
 }
 
 impl Kernel {
-    /// How the engine is to behave just now.
+    /// Returns the present settings.
     pub(crate) fn current_settings(&self) -> Result<Arc<Settings>, EngineError> {
         self.store.read(|view| self.env.settings_in(view))
     }
@@ -201,8 +201,7 @@ impl Kernel {
     }
 }
 
-/// A setting that a project may not set so.
-/// Settings that are suggested for a name that none has.
+/// The most settings that are suggested for a name that none has.
 const SUGGESTED: usize = 3;
 
 fn not_here(setting: &Setting, value: &str) -> EngineError {

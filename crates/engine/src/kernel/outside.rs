@@ -20,7 +20,7 @@ pub(crate) const SLOT: &str = RenderedText::Outside.prefix();
 
 const OUTLASTS: &str = " outlasts";
 
-/// Whether a change that is kept there still matters. Of those that an earlier version kept nothing is known.
+/// Whether a change that is kept there still matters. Nothing is known about those that an earlier version kept.
 pub(crate) fn still_matters(view: &View<'_>, kept: &str) -> Result<bool, StoreError> {
     let (place, outlasts) = match kept.strip_suffix(OUTLASTS) {
         Some(place) => (place, true),
@@ -40,7 +40,7 @@ pub(crate) fn still_matters(view: &View<'_>, kept: &str) -> Result<bool, StoreEr
 #[derive(Debug, Default)]
 pub(crate) struct Outside(AtomicUsize);
 
-/// Marks changes as a person's from outside, as long as it lives.
+/// Marks changes as made by a person from outside, while it lives.
 #[derive(Debug)]
 pub(crate) struct Entered<'a>(&'a Outside);
 

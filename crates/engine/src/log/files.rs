@@ -21,12 +21,12 @@ use crate::layout::restrict;
 use crate::logging::unwritable;
 use crate::unfinished;
 
-/// The newest logs that are checked whenever any may have to be written.
+/// The number of the newest logs that are checked whenever any may have to be written.
 const LOOKED_AT: u32 = 200;
-/// The file in the store's folder that is locked by whoever writes.
+/// The file in the store's folder that a writer locks.
 const LOCK: &str = "logs.lock";
 
-/// Observes each change; has the logs written that it makes necessary.
+/// Observes each change, and requests the logs that it makes necessary.
 #[derive(Debug)]
 pub(crate) struct LogFiles {
     background: Background,
@@ -118,7 +118,7 @@ pub(crate) fn write_due(store: &Store, project: &Path, folder: &Path) -> Result<
             let written = write_one(store, log.frame, &project.join(log_path(log.frame)));
             match written {
                 Ok(()) => store.write(|change| change.log_written(log))?,
-                // One that can't be written keeps none of the others from it.
+                // One that can't be written doesn't keep the others from being written.
                 Err(error) => outcome = outcome.and(Err(error)),
             }
         }
@@ -184,8 +184,7 @@ fn remove_left_over(folder: &Path) -> Result<(), EngineError> {
     Ok(())
 }
 
-/// Has those of the newest logs written again whose files have gone or hold nothing: each says at least which frame
-/// it is of.
+/// Requests those of the newest logs again whose files are missing or empty: each names at least its frame.
 fn want_missing(store: &Store, project: &Path, most: u32) -> Result<(), EngineError> {
     let logs = store.read(|view| Ok::<_, EngineError>(view.newest_logs(most)?))?;
     let is_there = |path: &str| {

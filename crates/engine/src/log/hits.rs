@@ -28,7 +28,7 @@ pub(crate) struct Found {
     snippets: BTreeMap<usize, String>,
     /// Their numbers, from 0.
     pub(crate) lines: Vec<usize>,
-    /// Who wrote it.
+    /// The author of the message.
     pub(crate) role: Option<String>,
 }
 
@@ -81,7 +81,7 @@ impl Hits {
 }
 
 /// A line with its neighbours, without numbers and marks before them. Hosts keep copies of an output beside it: a
-/// preview, a diff. A line that stands there as well was found already.
+/// preview, a diff. A line with the same neighbours in a copy was found already.
 fn place<'t>(lines: &[&'t str], at: usize) -> [&'t str; 3] {
     let bare = |at: Option<usize>| {
         let line = at.and_then(|at| lines.get(at)).copied().unwrap_or_default().trim();
@@ -98,8 +98,8 @@ fn lines(text: &str, holds: impl Fn(&str) -> bool) -> Vec<usize> {
 }
 
 impl Found {
-    /// The lines from `begin` on, each with `around` lines on both sides and its number, in about `most` bytes; and the
-    /// line to go on with where that is not all.
+    /// Returns the lines from `begin` on, each with `around` lines on both sides and its number, in about `most`
+    /// bytes, and the line to continue with where that is not all.
     pub(crate) fn told(&self, around: usize, begin: usize, most: usize) -> (String, Option<usize>) {
         let all: Vec<&str> = self.text.lines().collect();
         let mut out = String::new();

@@ -239,7 +239,7 @@ fn call(part: &Value) -> String {
     text
 }
 
-/// A fence around a text that none of its lines can end.
+/// Puts a fence around a text that none of its lines can end.
 fn fenced(language: &str, text: &str) -> String {
     let longest = text
         .lines()
@@ -249,7 +249,7 @@ fn fenced(language: &str, text: &str) -> String {
     format!("{fence}{language}\n{}\n{fence}", text.trim_end_matches('\n'))
 }
 
-/// Words as they are, but that a heading in the form of ours is none.
+/// Returns words unchanged, except that a heading in the form of ours is escaped.
 fn prose(text: &str) -> String {
     let ours = |line: &str| {
         let rest = line

@@ -44,8 +44,8 @@ impl FrameStateManager<'_> {
         })
     }
 
-    /// Plans several frames at once below `parent`, in working order; each before those below it. All of
-    /// them, or none where one is not right.
+    /// Plans several frames at once below `parent`, in working order; each before those below it. All of them, or
+    /// none where one is invalid.
     pub fn create_planned_children(
         &self,
         parent: &str,
@@ -61,7 +61,7 @@ impl FrameStateManager<'_> {
         self.begin(&self.engine.resolve(frame)?)
     }
 
-    /// Gives a frame another id, for instance `ses_…` for `plan-…`. The old one goes on meaning it.
+    /// Gives a frame another id, for instance `ses_…` for `plan-…`. The old one stays an alias.
     ///
     /// A `conflict` where the new one is or was another frame's.
     pub fn replace_frame_id(&self, old: &str, new: &str) -> Result<FrameMetadata, EngineError> {

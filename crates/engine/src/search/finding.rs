@@ -15,16 +15,17 @@ use super::{Depth, FrameFound, MessageFound, PlaceKind, SearchAnswer, SearchHit,
 use crate::error::EngineError;
 use crate::work::{frame_of, pieces, position_in};
 
-/// Places of each kind that are ranked, however few are wanted: so the best of them are the same for every limit.
+/// Places of each kind that are ranked, however few are wanted, so that the best of them are the same for every
+/// limit.
 const POOL: usize = 1_000;
 /// Frames that are read while an agent waits, the newest first.
 const FRAMES: usize = 64;
 /// Bytes of messages that are read while an agent waits: almost all messages that the index names match, and where it
-/// can't tell, the newest are read.
+/// can't narrow them down, the newest are read.
 const EXAMINED: usize = 512 * 1024;
-/// The same for strings within words where the string was found as whole words, which were most likely meant.
+/// The same for strings within words if the string was also found as whole words, which were probably meant.
 const EXAMINED_WITHIN: usize = 128 * 1024;
-/// How much more a frame's own words count than a message in which the same words stand.
+/// The weight of a frame's own words, against that of a message with the same words.
 const FRAME_WEIGHT: f64 = 3.0;
 /// The weight of evidence: the messages that it was taken from contain it too, and more.
 const EVIDENCE_WEIGHT: f64 = 0.5;
@@ -35,9 +36,9 @@ pub(super) struct Finding<'s> {
     request: &'s SearchRequest,
     /// The only session that is searched, if it is one.
     session: Option<&'s str>,
-    /// Where messages of the frame lie that is named, and of those below it.
+    /// The places of the messages of the named frame and of those below it.
     within: Option<Vec<MessageRange>>,
-    /// Whether some is stored that the index does not know.
+    /// Whether messages are stored that the index does not have yet.
     is_behind: bool,
     /// Bytes of messages that may still be read.
     left: usize,
@@ -319,7 +320,7 @@ impl<'s> Finding<'s> {
     }
 }
 
-/// Where the work of a frame and of all below it stands.
+/// Returns the places of the work of a frame and of all below it.
 fn ranges(view: &View<'_>, frame: FrameNum) -> Result<Vec<MessageRange>, StoreError> {
     let mut ranges: Vec<MessageRange> = Vec::new();
     for frame in view.subtree(frame)? {

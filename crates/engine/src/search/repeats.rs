@@ -17,9 +17,9 @@ impl Kept {
         self.texts.push(text);
     }
 
-    /// Whether the kept places contain everything of another one: all of its matching lines are in texts or evidence
-    /// of a frame, as those of the message with the call that popped it are, or are evidence that a message shows
-    /// unchanged. A frame's own texts are never left out, and of two messages neither is.
+    /// Whether a kept place contains another one: all of its matching lines are in texts or evidence of a frame (as
+    /// those of the message with the call that popped the frame are), or are evidence that a message shows unchanged.
+    /// A frame's own texts are never left out, and of two messages neither is.
     pub(super) fn say(&self, place: &SearchHit, text: &str, range: &Range<usize>) -> bool {
         let lines = lines_of(text, range);
         self.places.iter().zip(&self.texts).any(|(kept, said)| {

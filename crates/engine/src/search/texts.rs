@@ -33,15 +33,15 @@ const OF_EVERY_MESSAGE: [&str; 12] = [
 const OF_EVERY_STEP: [&str; 2] = ["tokens", "reason"];
 const STEP_END: &str = "step-finish";
 
-/// How the ids begin that hosts and providers give, and letters from which on it is no name.
+/// The beginnings of the ids that hosts and providers give, and the length from which on such a text is no name.
 const IDS: [&str; 7] = ["ses_", "msg_", "prt_", "call_", "toolu_", "per_", "snap_"];
 const ID: usize = 12;
 
-/// The names of a host's times, in milliseconds since 1970, and a time of 2001, after which they lie.
+/// The names of a host's times, in milliseconds since 1970, and the time in 2001 that all of them follow.
 const MOMENTS: [&str; 4] = ["start", "end", "created", "completed"];
 const LONG_AGO: u64 = 1_000_000_000_000;
 
-/// Characters from which on encoded data is no name or path any more.
+/// Characters from which on encoded data can no longer be a name or a path.
 const ENCODED: usize = 200;
 
 #[derive(Deserialize)]
@@ -76,7 +76,7 @@ pub(crate) fn texts(json: &str, masked: bool) -> String {
     if masked { mask(json).into_owned() } else { json.to_owned() }
 }
 
-/// Who wrote a message, as the host says.
+/// Returns the author of a message, according to the host.
 pub(crate) fn role(json: &str) -> Option<String> {
     #[derive(Deserialize)]
     struct Info {
@@ -86,7 +86,7 @@ pub(crate) fn role(json: &str) -> Option<String> {
     serde_json::from_str::<Info>(message.info?.get()).ok()?.role
 }
 
-/// Whether a name is one that a program gave, and no path or title that only stands where names do.
+/// Whether a key is the name of a field, and not a path or title in the place of one.
 fn is_field(name: &str) -> bool {
     name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-$".contains(&byte))
 }

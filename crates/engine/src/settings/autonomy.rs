@@ -1,17 +1,17 @@
-//! How much callstack does about frames unasked.
+//! Settings for what callstack does about frames unasked.
 
 use callstack_core::autonomy::Heuristic;
 
 use super::{flag, known, list, number};
 use crate::error::EngineError;
 
-/// How much callstack does unasked.
+/// The extent of what callstack does unasked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Level {
     /// Nothing: it answers calls.
     Manual,
-    /// It watches the work and suggests a push or a pop where something is wrong with going on. The
-    /// default, since a session in which nothing is wrong is sent the same bytes as with `manual`.
+    /// It watches the work and suggests a push or a pop where it would be wrong to go on as before. The default,
+    /// since a session in which nothing is wrong is sent the same bytes as with `manual`.
     #[default]
     Suggest,
     /// It also opens and closes automatic frames.
@@ -46,7 +46,7 @@ pub struct AutonomySettings {
     pub suggest_in_context: bool,
     /// `STACK_ENABLED_HEURISTICS`: names with commas between them, `all` or `none`.
     pub heuristics: Vec<Heuristic>,
-    /// Names among them that are no heuristic's: skipped, and reported wherever the settings are shown.
+    /// Names among them of no heuristic: skipped, and reported wherever the settings are shown.
     pub unknown_heuristics: Vec<String>,
 }
 
@@ -93,7 +93,7 @@ impl AutonomySettings {
     }
 }
 
-/// The heuristics that a list names, each once, and the names that are none.
+/// Returns the heuristics that a list names, each once, and the unknown names.
 fn heuristics(names: &[String]) -> (Vec<Heuristic>, Vec<String>) {
     let (mut enabled, mut unknown) = (Vec::new(), Vec::new());
     for name in names {

@@ -1,5 +1,5 @@
-//! The user's own configuration: a file with a line for each setting, `NAME = "value"`, in TOML. What else is in
-//! it, comments and the order of its lines, is the user's.
+//! The user's own configuration: a file with a line for each setting, `NAME = "value"`, in TOML. Everything else in
+//! it, such as comments and the order of its lines, is the user's and stays.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ impl UserConfiguration {
                 toml::Value::String(text) => text.clone(),
                 toml::Value::Integer(number) => number.to_string(),
                 toml::Value::Boolean(on) => if *on { "on" } else { "off" }.to_owned(),
-                // In the place of a value may stand a secret: it is not repeated.
+                // The text may be a secret: it is not repeated.
                 _ => {
                     let hint = format!("It may be {}.", setting.values.told());
                     return Err(EngineError::invalid(format!("{name} has no value"), hint));

@@ -23,7 +23,7 @@ pub(super) fn flag(
     known(var, name, &[("on", true), ("off", false)])
 }
 
-/// The number that a setting of [`super::Values::Number`] is.
+/// Returns the number in a setting of [`super::Values::Number`].
 pub(super) fn number<T: TryFrom<u64>>(
     var: &impl Fn(&str) -> Option<String>,
     name: &str,
@@ -57,7 +57,7 @@ fn text(var: &impl Fn(&str) -> Option<String>, name: &str) -> Result<Option<Stri
     value.map(|value| setting.read(&value)).transpose()
 }
 
-/// Who asks for another shape than the table gives has made a fault of this program.
+/// Returns the error for a read in another shape than the table gives, which is a fault of this program.
 fn misread(name: &str) -> EngineError {
     EngineError {
         kind: Kind::Internal,

@@ -1,4 +1,4 @@
-//! One setting: its possible values, their meanings, and who may set it.
+//! One setting: its possible values, their meanings, and its scope.
 
 use callstack_core::secrets::secrets;
 
@@ -16,7 +16,7 @@ pub struct Setting {
     pub default: &'static str,
     /// Its description.
     pub doc: &'static str,
-    /// Who may set it.
+    /// The sources that may set it.
     pub scope: Scope,
     /// The meanings of its values, in a few words.
     pub meanings: &'static [(&'static str, &'static str)],
@@ -33,7 +33,7 @@ pub struct Unit {
     pub of: &'static str,
 }
 
-/// Who may set a setting. A store lies in its project, which may come from somebody else.
+/// The sources that may set a setting. A store lies in its project, which may come from somebody else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// The user, and each project.
@@ -80,7 +80,7 @@ impl Setting {
         }
     }
 
-    /// Returns the meaning of a value, in a few words, if there is more to say than the value does.
+    /// Returns the meaning of a value in a few words, if that adds anything to the value.
     pub fn meant_by(&self, value: &str) -> Option<&'static str> {
         let said = self.meanings.iter().find(|(of, _)| *of == value).map(|(_, means)| *means);
         said.or(self.unit.map(|unit| unit.of))
@@ -116,7 +116,7 @@ pub enum Values {
     Word,
     /// An address that begins with `http://` or `https://` and has no password in it, or `none`.
     Address,
-    /// The name of a variable of the environment. What is none may be a secret in its place, and is not
+    /// The name of a variable of the environment. A text that can't be one may be the secret itself, and is not
     /// repeated.
     Variable,
 }
@@ -212,7 +212,7 @@ impl Setting {
         Self::all().find(|setting| setting.name.eq_ignore_ascii_case(name))
     }
 
-    /// The setting of a name that this program itself names.
+    /// Returns the setting with a name that stands in this program.
     pub(crate) fn named(name: &str) -> Result<&'static Self, EngineError> {
         Self::find(name).ok_or_else(|| EngineError {
             kind: Kind::Internal,

@@ -1,4 +1,4 @@
-//! When child sessions get frames, and when these end.
+//! Settings for the frames of child sessions.
 
 use callstack_core::subagent::SubagentSettings;
 

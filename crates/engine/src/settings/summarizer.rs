@@ -1,4 +1,4 @@
-//! The model of the user's own that writes missing results.
+//! Settings of the model that writes missing results, which the user configures.
 
 use super::{known, number, word};
 use crate::error::EngineError;
@@ -14,7 +14,7 @@ pub const SUMMARIZER_VARIABLES: [&str; 7] = [
     "STACK_SUMMARIZER_TOKENS",
 ];
 
-/// How the model is spoken to.
+/// The wire format of requests to the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WireFormat {
     /// Chat completions as `OpenAI` has them.
@@ -81,12 +81,12 @@ impl Default for SummarizerSettings {
 }
 
 impl SummarizerSettings {
-    /// Whether there is one to ask: where it is and which model is known.
+    /// Whether there is a model to ask: address and model are set.
     pub fn is_set(&self) -> bool {
         self.address.is_some() && self.model.is_some()
     }
 
-    /// How it is spoken to.
+    /// Returns the wire format.
     pub fn wire_format(&self) -> WireFormat {
         let address = self.address.as_deref().unwrap_or_default();
         self.format.unwrap_or_else(|| WireFormat::guessed(address))

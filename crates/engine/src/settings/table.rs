@@ -3,8 +3,7 @@
 
 use super::setting::{Setting, Values, setting};
 
-/// Every setting, in the company in which it is shown. A new one is a line here and a field of the group
-/// that reads it.
+/// Every setting, in the group in which it is shown. A new one is a line here and a field of the group that reads it.
 pub const SETTINGS: &[(&str, &[Setting])] = &[
     (
         "What agents are given",

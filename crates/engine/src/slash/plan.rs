@@ -30,7 +30,7 @@ fn values(items: &[Item]) -> Vec<Value> {
 
 fn items(given: &str) -> Vec<Item> {
     let mut roots = Vec::new();
-    // The columns of the items around the place that was reached, each deeper than the one before.
+    // The columns of the items around the present one, each deeper than the one before.
     let mut columns: Vec<usize> = Vec::new();
     for line in given.lines() {
         let indent = line.len() - line.trim_start().len();

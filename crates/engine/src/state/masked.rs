@@ -22,8 +22,8 @@ impl StackState {
 }
 
 impl FrameMetadata {
-    /// The frame with keys, tokens and passwords of known forms masked; none where it has none. What a
-    /// frame is found by stays: ids, handles, sessions, hashes.
+    /// The frame with keys, tokens and passwords of known forms masked; none where it has none. Identifiers stay:
+    /// ids, handles, sessions, hashes.
     pub fn masked(&self) -> Option<Self> {
         let mut frame = self.clone();
         let mut found = false;

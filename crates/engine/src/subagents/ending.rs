@@ -1,5 +1,5 @@
-//! How the frames of a child session end: when it has been silent for long enough, when the call that
-//! started it returns, or by hand. The deadline is in the store, so that no restart loses it.
+//! Ends of the frames of a child session: when it has been silent for long enough, when the call that started it
+//! returns, or by hand. The deadline is in the store, so that no restart loses it.
 
 use callstack_core::decide::{Neighbourhood as _, Pop};
 use callstack_core::frame::{Frame, FrameNum, Status};
@@ -17,12 +17,12 @@ use crate::lock::lock;
 use crate::log;
 use crate::subagents::{Subagents, event};
 
-/// Messages among which a session's last words are looked for.
+/// The number of messages that are searched for a session's last words.
 const LAST: u32 = 8;
 /// Milliseconds until a failed end is tried again, at least.
 const AGAIN: i64 = 5_000;
 
-/// How the frames of a session end.
+/// The end of a session's frames.
 #[derive(Clone, Debug)]
 pub(crate) struct Ending {
     pub(crate) status: Status,
@@ -51,7 +51,7 @@ impl Subagents {
         let words = {
             let conversation = self.sessions.conversation(session);
             let conversation = lock(&conversation);
-            // Its last message counts, and its content is read again after a restart.
+            // Its last message counts, and is read again after a restart.
             self.sessions.written(&conversation)?;
             conversation.first_words()
         };
@@ -95,7 +95,7 @@ impl Subagents {
         Ok(())
     }
 
-    /// Ends the frames of sessions that have been silent for long enough. Answers when the next will
+    /// Ends the frames of sessions that have been silent for long enough. Returns the time at which the next one will
     /// have been.
     pub(crate) fn settle_due(&self) -> Result<Option<i64>, EngineError> {
         if self.kernel.is_read_only() {
@@ -103,7 +103,7 @@ impl Subagents {
         }
         let now = self.kernel.now();
         let settings = self.queries.subagent_settings()?;
-        // A feature that is switched off for a while goes on where it was.
+        // If the feature is switched on again, it continues where it was.
         if !settings.enabled {
             return Ok(None);
         }
@@ -120,7 +120,7 @@ impl Subagents {
                 Err(error) if matches!(error.kind, Kind::Unavailable | Kind::Internal) => {
                     return Err(error);
                 }
-                // It works again without having said so, or something below it still does.
+                // It works again without a report of that, or something below it still works.
                 Ok(false) | Err(_) => {
                     let delay = i64::try_from(settings.idle_delay).unwrap_or(i64::MAX).max(AGAIN);
                     let until = Some(now.saturating_add(delay));
@@ -202,7 +202,7 @@ impl Subagents {
         Ok(())
     }
 
-    /// Ends a silent session's frames with its last words. Whether none is open any more.
+    /// Ends a silent session's frames with its last words. Returns whether none is open afterwards.
     fn end_silent(&self, tracked: &SubagentSession) -> Result<bool, EngineError> {
         let ending = self.last_words(tracked)?;
         self.complete_session(&tracked.session, Completion::Auto, &ending)?;
@@ -274,7 +274,7 @@ impl Subagents {
         }
     }
 
-    /// Returns how a session ends, by its last words and by the failure of its last turn.
+    /// Returns the end of a session, from its last words and the failure of its last turn.
     pub(crate) fn last_words(&self, tracked: &SubagentSession) -> Result<Ending, EngineError> {
         let known = {
             let conversation = self.sessions.conversation(&tracked.session);

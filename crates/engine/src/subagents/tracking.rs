@@ -1,4 +1,4 @@
-//! The knowledge about child sessions, for those who ask.
+//! Questions about child sessions.
 
 use callstack_core::frame::FrameNum;
 use callstack_core::subagent::{AtIdle, Change, SubagentSession, SubagentStats};
@@ -11,7 +11,7 @@ use crate::subagents::Subagents;
 /// Candidates that an ambiguity names.
 const NAMED: u32 = 5;
 
-/// How a child session stands.
+/// The state of a child session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ChildStatus {
     /// It is at work.
@@ -23,7 +23,7 @@ pub enum ChildStatus {
 }
 
 impl ChildStatus {
-    /// How a session stands.
+    /// Returns the state of a session.
     pub fn of(session: &SubagentSession) -> Self {
         match (session.is_completed, session.is_idle) {
             (true, _) => Self::Completed,
@@ -78,7 +78,7 @@ impl Queries {
         Ok(sessions)
     }
 
-    /// Returns the number of child sessions since the store was made, and how they ended.
+    /// Returns the number of child sessions since the store was made, by their ends.
     pub(crate) fn subagent_stats(&self) -> Result<SubagentStats, EngineError> {
         self.kernel.read(|view| Ok(view.subagent_stats()?))
     }
@@ -143,7 +143,7 @@ impl Subagents {
                 AtIdle::Complete => Some(now),
                 AtIdle::Nothing | AtIdle::Stays => None,
             };
-            // A session that deserves a frame only now gets it when it is asked again.
+            // A session that deserves a frame only by now gets it when it is asked again.
             let until = until.filter(|_| session.has_frame);
             if until.is_some() != session.completes_at.is_some() {
                 let trouble = session.trouble.clone();

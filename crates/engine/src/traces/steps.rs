@@ -31,7 +31,7 @@ pub(super) struct Steps<'a> {
     request: &'a TraceRequest,
     /// The provider's tokens in an estimated one.
     factor: f64,
-    /// When the first message was stored: what was answered before is a copy of another session's.
+    /// The time at which the first message was stored: earlier answers are copies of another session's.
     began: i64,
     /// When the last step ended.
     end: Option<i64>,
@@ -95,7 +95,7 @@ impl<'a> Steps<'a> {
         let is_copy = is_answer && completed.is_some_and(|at| at < self.began) && !is_recorded;
         let stored = if is_recorded { self.end } else { Some(message.at) };
         let at = created.or(stored).unwrap_or_default();
-        // A recording says when an answer was there, and not when it began.
+        // A recording has the time at which an answer was complete, not the one at which it began.
         let from = if is_answer && is_recorded && completed.is_none() {
             self.end.map_or(at, |end| end.min(at))
         } else {

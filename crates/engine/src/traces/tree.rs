@@ -1,4 +1,4 @@
-//! The tree of frames as traces need it: without what was said, by session.
+//! The tree of frames as traces need it: without texts of messages, by session.
 
 use std::collections::{HashMap, HashSet};
 
@@ -45,7 +45,7 @@ impl Tree {
         Ok(tree)
     }
 
-    /// Tells each frame what is known of its parent. One that nobody worked in is its parent's session's.
+    /// Adds to each frame the data of its parent. A frame that nobody worked in belongs to its parent's session.
     fn relate(&mut self) {
         for num in &self.order {
             let parent = self.frames.get(num).and_then(|known| known.parent);

@@ -1,4 +1,4 @@
-//! The calls of a session's model: what each was sent, and would have been sent without frames.
+//! The calls of a session's model, each with the size of its request and an estimate of the same without frames.
 
 use std::collections::HashMap;
 
@@ -120,7 +120,7 @@ enum MarkKind {
 pub(crate) struct Page {
     /// Place of the first, from 0.
     pub(crate) from: usize,
-    /// How many at most.
+    /// The most calls.
     pub(crate) most: usize,
 }
 

@@ -16,7 +16,7 @@ use crate::error::EngineError;
 use crate::log::LogRequest;
 use crate::work_tree::{FileChange, FileChangeKind, FilePatch, begun};
 
-/// Bytes of the changes of one file unless another number is asked for, and the most.
+/// Bytes of the changes of one file: the default, and the most that can be asked for.
 pub(crate) const LIMIT: usize = 64 * 1024;
 pub(crate) const MOST: usize = 1024 * 1024;
 

@@ -137,7 +137,7 @@ pub(crate) struct PartView {
     cut: bool,
 }
 
-/// How much of a text is shown.
+/// The length to which texts are shortened.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shortening {
     most: usize,
@@ -155,7 +155,7 @@ impl Shortening {
         Self { most: WHOLE, reveal }
     }
 
-    /// Secrets are masked in the whole text: what is left of one that was cut may not be known as one.
+    /// Secrets are masked in the whole text: a part of one may not be recognized.
     fn masked(self, text: &str) -> Cow<'_, str> {
         if self.reveal { Cow::Borrowed(text) } else { mask(text) }
     }

@@ -1,4 +1,4 @@
-//! What left the requests with a frame, beside what stands for it.
+//! The steps that left the requests with a frame, beside the text that replaces them.
 
 use callstack_core::frame::{Frame, Status};
 use callstack_core::text::estimate_tokens;

@@ -16,7 +16,7 @@ use crate::tree::{Checked, TreeLine, TreeNotes, of_session};
 
 /// Characters of a frame's results.
 const RESULTS: usize = 160;
-/// Messages among which the newest answer of an agent is looked for.
+/// The number of messages that are searched for the newest answer of an agent.
 const NEWEST: u32 = 8;
 
 /// All frames as a flat list, each after the one above it.
@@ -251,7 +251,7 @@ fn beginning(results: &str, reveal: bool) -> String {
     }
 }
 
-/// The tokens of each frame that are of no frame below it.
+/// Returns the tokens of each frame that belong to no frame below it.
 fn own_tokens(lines: &[TreeLine], notes: &TreeNotes) -> BTreeMap<FrameNum, usize> {
     let mut own = notes.tokens.clone();
     for line in lines {

@@ -36,7 +36,7 @@ impl ReadSession {
             let mut span = span.clone();
             span.close = span.close.filter(|close| before(&close.message));
             span.fold = span.fold.filter(|fold| span.close.is_some() && is_sent(&fold.settled_at));
-            // What it was weighed at before does not matter any more once it was sent.
+            // Its earlier weight no longer matters once it was sent.
             if let Some(fold) = &mut span.fold {
                 fold.held = None;
             }
@@ -49,8 +49,8 @@ impl ReadSession {
         self.request(place, spans, &notes, &masks)
     }
 
-    /// Returns the next request, as it would be sent now. Which finished spans it leaves out is decided as it will
-    /// be, but for calls beside a pop that still run.
+    /// Returns the next request, as it would be sent now. The finished spans that it leaves out are chosen as they
+    /// will be, except that calls beside a pop that still run don't matter.
     pub(crate) fn next_request(&self, now: i64) -> Request {
         if !self.is_framed {
             return self.request(self.messages.len(), Vec::new(), &[], &[]);
@@ -130,8 +130,8 @@ impl ReadSession {
         (places.filter(shown).collect(), Some(summary))
     }
 
-    /// Whether a message was not undone when a request was made before the message at `end`. That one may have been
-    /// undone since, with those before it.
+    /// Whether a message was not undone yet when the request before the message at `end` was made. That one may have
+    /// been undone since, with those before it.
     fn is_shown_before(&self, place: usize, end: usize) -> bool {
         let is_undone = |place: usize| self.undone.get(place).copied().unwrap_or_default();
         !is_undone(place) || (place..=end).all(is_undone)
@@ -167,18 +167,18 @@ impl ReadSession {
     }
 }
 
-/// What a part of a request is.
+/// The kind of a part of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Source {
     /// The user's words, and what the user attached.
     User,
-    /// What the host added to the user's words.
+    /// The host's additions to the user's words.
     Host,
-    /// Words, thoughts and calls of the agent, with what calls returned.
+    /// Words, thoughts and calls of the agent, with the results of calls.
     Agent,
     /// The summary of the host's last compaction, and the request for it.
     Summary,
-    /// What a finished frame returned.
+    /// The text that a finished frame returned.
     Fold(Option<FrameNum>),
     /// A line that replaces an older output.
     Mask,
@@ -192,7 +192,7 @@ impl Request {
         self.places[message]
     }
 
-    /// What a text of ours is: the one that a frame returned, or another one.
+    /// Returns the kind of a text of ours: one that a frame returned, or another one.
     pub(crate) fn source_of_text(&self, text: &str) -> Source {
         match self.fold_in(text) {
             Some(span) => Source::Fold(Some(span.frame)),
@@ -200,7 +200,7 @@ impl Request {
         }
     }
 
-    /// What a text is that replaces a call's output.
+    /// Returns the kind of a text that replaces a call's output.
     pub(crate) fn source_of_output(&self, text: &str, opened: Option<&str>) -> Source {
         let opens = |span: &&Span| opened.is_some() && span.open.call.as_deref() == opened;
         match self.fold_in(text).or_else(|| self.in_effect.iter().find(opens)) {
@@ -218,7 +218,7 @@ impl Request {
     }
 }
 
-/// What a part of a message is.
+/// Returns the kind of a part of a message.
 pub(crate) fn source_of(message: &Message, part: usize) -> Source {
     match (message.standing, message.role, &message.parts[part].body) {
         (MessageKind::Summary | MessageKind::CompactionRequest, _, _) => Source::Summary,

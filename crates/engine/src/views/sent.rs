@@ -123,7 +123,7 @@ impl Views {
         Ok(sent)
     }
 
-    /// Returns the messages of a frame as they were made, whatever is sent of them.
+    /// Returns the messages of a frame as they were made, whichever parts of them are sent.
     pub(crate) fn frame_messages(
         &self,
         frame: &Frame,

@@ -29,7 +29,7 @@ impl ReadMessage {
         &self.shown.message.id
     }
 
-    /// When the host made it, where that is known; else when it was stored.
+    /// Returns the time at which the host made it, where that is known; else the time at which it was stored.
     pub(crate) fn made_at(&self) -> i64 {
         self.json["info"]["time"]["created"].as_i64().unwrap_or(self.at)
     }
@@ -55,9 +55,9 @@ pub(crate) struct ReadSession {
     pub(super) last_recorded: Option<i64>,
     /// The provider's tokens in an estimated one.
     pub(crate) factor: f64,
-    /// Tokens that the model takes at most, where the host said so.
+    /// The most tokens that the model takes, where the host reports that.
     pub(crate) limit: Option<u64>,
-    /// The frame that each message is work of, by its place.
+    /// The frame to whose work each message belongs, by its place.
     frames: Vec<Option<FrameNum>>,
 }
 

@@ -1,4 +1,4 @@
-//! The sizes of frames whose steps were not counted: those that are open, and those of which nothing is told.
+//! The sizes of frames whose steps were not counted: open ones, and those without evidence.
 
 use std::collections::BTreeMap;
 
@@ -8,13 +8,13 @@ use callstack_store::{MessageRange, View};
 use crate::error::EngineError;
 use crate::tree::{TreeLine, TreeNotes, add_up};
 
-/// Estimated tokens of a kilobyte of stored messages, where a store does not show its own number.
+/// Estimated tokens of a kilobyte of stored messages, where the store has too little to measure its own number.
 const USUAL: u64 = 250;
-/// Bytes of a message around what is said and done in it.
+/// Bytes of a message beside its words and calls.
 const AROUND: u64 = 700;
 /// The numbers that are believed.
 const PLAUSIBLE: std::ops::RangeInclusive<u64> = 60..=350;
-/// Bytes of counted frames from which on a store shows its own number.
+/// Bytes of counted frames that are enough to measure the store's own number.
 const ENOUGH: u64 = 20_000;
 
 /// Adds the tokens of frames that were not counted, by the bytes of their messages. A frame has at least the tokens of

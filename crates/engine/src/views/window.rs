@@ -1,4 +1,4 @@
-//! What fills a session's next request.
+//! The parts of a session's next request, with their sizes.
 
 use callstack_core::fold::SentPart;
 use callstack_core::frame::{Frame, FrameNum};

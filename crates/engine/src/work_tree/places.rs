@@ -21,7 +21,7 @@ use crate::work_tree::FileStates;
 /// Places of a session that are known, the newest ones, and sessions that have some.
 const KEPT: usize = 16;
 const SESSIONS: usize = 64;
-/// Milliseconds after which a state is no longer given to a frame: what no frame has is dropped in time.
+/// Milliseconds after which a state is no longer given to a frame: states that no frame has are dropped in time.
 const OLD: i64 = 24 * 60 * 60 * 1000;
 
 /// The states at places, in this process only: a frame whose place another process knew has none.
@@ -35,7 +35,7 @@ pub(super) struct Places {
 struct Wanted {
     session: String,
     message: String,
-    /// When it was asked for.
+    /// The time of the request.
     from: i64,
     since: Instant,
 }
@@ -47,7 +47,7 @@ pub(super) struct Known {
     pub(super) from: i64,
     pub(super) until: i64,
     pub(super) state: Result<String, EngineError>,
-    /// Whether a frame turned out to begin there, and was given the state if that counts.
+    /// Whether a frame turned out to begin there, and got the state if that counts.
     settled: bool,
 }
 
@@ -109,8 +109,8 @@ impl Recording {
 }
 
 impl FileStates {
-    /// Requests that the state of the project's files be recorded, soon, at a message after which work may begin that
-    /// becomes an automatic frame, or a frame after the fact. Returns at once.
+    /// Requests that the state of the project's files be recorded, soon, at a message after which the work of an
+    /// automatic frame may begin, or of a frame that is made after the fact. Returns at once.
     pub(crate) fn record_files_at(&self, session: &str, message: &str) -> Result<(), EngineError> {
         let Some(recording) = self.recording.get() else { return Ok(()) };
         let settings = self.kernel.current_settings()?;
@@ -120,7 +120,7 @@ impl FileStates {
         {
             return Ok(());
         }
-        // A child session's root is the one thing that it was started for.
+        // A child session's root is all that the session was started for.
         let known = self.kernel.read(|view| view.session_row(session))?;
         if known.is_some_and(|known| known.parent.is_some()) {
             return Ok(());
@@ -144,8 +144,8 @@ impl FileStates {
         states.collect()
     }
 
-    /// Has the state of the files recorded where the newest message may be a place for one, and gives frames that
-    /// began by themselves theirs.
+    /// Requests a state of the files if a frame may begin at the newest message, and gives frames that began by
+    /// themselves their states.
     pub(crate) fn follow_files(
         &self,
         conversation: &Conversation,
@@ -157,8 +157,8 @@ impl FileStates {
         self.give_states(conversation, session)
     }
 
-    /// Gives frames that began by themselves the states of the files where they began, as far as these are
-    /// known by now, and neither hold what was done in the frame already nor lack what was done before.
+    /// Gives frames that began by themselves the states of the files where they began, as far as these are known by
+    /// now, and neither contain the frame's own changes nor lack earlier ones.
     pub(crate) fn give_states(
         &self,
         conversation: &Conversation,

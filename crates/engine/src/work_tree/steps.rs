@@ -2,7 +2,7 @@
 //!
 //! The calls of a step are carried out at the same time, so what is recorded at the push may hold what calls
 //! after it have written, which is the frame's own work, or lack what calls before it go on to write. Such a state is
-//! replaced by the one from before the step, or withdrawn where there is none.
+//! replaced by the one from before the step, or removed where there is none.
 
 use callstack_core::event::{Event, FileMoment};
 use callstack_core::frame::FrameNum;
@@ -16,7 +16,7 @@ use crate::work_tree::FileStates;
 /// Tools that change no file. Others may, as far as is known.
 const READERS: [&str; 9] =
     ["read", "glob", "grep", "list", "ls", "lsp", "webfetch", "websearch", "codesearch"];
-/// How the names of tools begin that are no work on files: ours, and the todo list's.
+/// The beginnings of the names of tools that don't work on files: ours, and the todo list's.
 const NOT_WORK: [&str; 3] = ["stack", "flame", "todo"];
 
 impl FileStates {
@@ -42,7 +42,7 @@ impl FileStates {
             let mut wrong = Vec::new();
             for frame in frames {
                 let given = view.file_state(frame, FileMoment::Begun)?;
-                // One that is taken up again keeps the state in which it was begun first.
+                // A frame that is taken up again keeps the state of its first beginning.
                 let first = view.frame_spans(frame)?.len() == 1;
                 if first && given.is_some() && given != state {
                     wrong.push(Event::FilesCorrected { frame, state: state.clone() });

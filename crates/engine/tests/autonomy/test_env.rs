@@ -81,7 +81,7 @@ impl TestEnv {
         }
     }
 
-    /// The process ends and another one takes over, which the host has to tell everything.
+    /// Ends the process. Another one takes over, to which the host has to show everything.
     pub(super) fn restart(&mut self) {
         let clock = Box::new(self.clock.clone());
         self.engine =
@@ -102,7 +102,7 @@ impl TestEnv {
         self.add(Role::User, body, words, Vec::new());
     }
 
-    /// A step of the model with what its calls show. Its request goes out first.
+    /// Adds a step of the model with the facts that its calls show. Its request goes out first.
     pub(super) fn step(&mut self, facts: &[Fact]) {
         self.sync();
         let (call, tool) = (format!("call_{}", self.shown.len()), "bash".to_owned());
@@ -170,7 +170,7 @@ impl TestEnv {
         id
     }
 
-    /// The request that goes out next: what the engine says stands in it.
+    /// Sends the next request, which contains the engine's suggestions.
     pub(super) fn sync(&mut self) -> &[FoldOp] {
         let request = SystemRequest { session: self.session.clone(), limit: Some(128_000) };
         self.engine.system(&request).unwrap();
@@ -213,7 +213,7 @@ impl TestEnv {
         waiting.map(|it| it["num"].as_u64().unwrap()).collect()
     }
 
-    /// The make fails so many times, each time after a change to the same file.
+    /// Runs a `make` that fails so many times, each time after a change to the same file.
     pub(super) fn fail(&mut self, times: usize) {
         for _ in 0..times {
             self.step(&[wrote("src/a.rs")]);

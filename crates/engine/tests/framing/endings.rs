@@ -1,4 +1,4 @@
-//! Turns that end otherwise, and what several processes make of one session.
+//! Turns that end in other ways, and several processes with one session.
 
 use callstack_engine::{Level, SyncAnswer};
 use insta::assert_snapshot;

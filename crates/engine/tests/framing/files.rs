@@ -24,7 +24,7 @@ fn later(host: &Host, copies: &Copies, states: usize) {
     host.pass(1);
 }
 
-/// The user speaks, as the host tells before the model is called.
+/// The user speaks, which the host reports before the model is called.
 fn user(host: &mut Host, words: &str) {
     let message = format!("msg_{}", host.shown.len() + 1);
     host.user(words);
@@ -83,7 +83,7 @@ fn an_item_is_rolled_back_to_what_was_there_when_the_list_was_written() {
     assert_eq!(restored, ["before.rs parser.rs tests.rs", "parser.rs", "tests.rs"]);
 }
 
-/// Nobody can tell whether the call had written before the files were recorded.
+/// It is unknown whether the call had written before the files were recorded.
 #[test]
 fn a_state_that_was_recorded_during_a_call_does_not_count() {
     let (mut host, copies) = recorded(Level::Auto);

@@ -1,4 +1,4 @@
-//! A host that goes on with a session and applies what it is answered.
+//! A host that continues a session and applies the answers that it gets.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -23,8 +23,8 @@ use crate::witness::{activities, did};
 
 pub(super) const SESSION: &str = "ses_1";
 pub(super) const CHILD: &str = "ses_child";
-/// Tokens of what a call returns: so few that four calls are work but not worth a fold, and so many that
-/// they are.
+/// Tokens of a call's result: so few that four calls are work but not worth a fold, and so many that they are worth
+/// one.
 const SHORT: usize = 200;
 const LONG: usize = 2_000;
 
@@ -234,7 +234,7 @@ impl Host {
         self.engine.user_message(&told).unwrap();
     }
 
-    /// The agent calls an operation of ours; what it is answered.
+    /// The agent calls an operation of ours. Returns the answer.
     pub(super) fn call(&mut self, name: &str, arguments: Value) -> String {
         let call = format!("call_{}", self.made);
         let message = self.say(Role::Assistant, "", vec![tool(&call, name)]).message.id.clone();
@@ -263,7 +263,7 @@ impl Host {
         self.call("stack_frame_pop", json!({"results": results}));
     }
 
-    /// The agent closes its turn, which the host tells of before it falls silent.
+    /// The agent closes its turn, which the host reports before the session falls silent.
     pub(super) fn reply(&mut self, words: &str) {
         self.reply_unheard(words);
         let closing = self.shown.last().unwrap().clone();
@@ -271,7 +271,7 @@ impl Host {
         self.engine.session_idle(SESSION).unwrap();
     }
 
-    /// The agent closes its turn, which the host tells of after it fell silent.
+    /// The agent closes its turn, which the host reports after the session fell silent.
     pub(super) fn reply_late(&mut self, words: &str) {
         self.reply_unheard(words);
         self.engine.session_idle(SESSION).unwrap();
@@ -279,7 +279,7 @@ impl Host {
         self.engine.record(SESSION, vec![closing]).unwrap();
     }
 
-    /// The agent closes its turn, and nobody tells.
+    /// The agent closes its turn, and nobody reports it.
     pub(super) fn reply_unheard(&mut self, words: &str) {
         self.say(
             Role::Assistant,
@@ -315,7 +315,7 @@ impl Host {
     /// The model is about to be called.
     pub(super) fn sync(&mut self) {
         self.plugin.sync(&self.engine, SESSION, &self.shown);
-        // Without a system prompt of ours every call is looked at as if much had happened.
+        // Without a system prompt of ours, no stages of a request are skipped.
         let system = SystemRequest { session: SESSION.to_owned(), limit: None };
         self.engine.system(&system).unwrap();
     }
@@ -325,8 +325,8 @@ impl Host {
         self.plugin.known.truncate(message);
     }
 
-    /// Ids of the messages that the model is sent, with what their calls return of ours and what was appended
-    /// to them.
+    /// Returns the ids of the messages that the model is sent, with texts of ours in the results of their calls and
+    /// at their ends.
     pub(super) fn sent(&self) -> Vec<String> {
         let mut sent: Vec<_> =
             self.shown.iter().map(|shown| (shown.message.id.clone(), String::new())).collect();

@@ -69,7 +69,7 @@ fn nothing_is_made_of_purged_messages_that_the_process_was_shown() {
     host.turn("Test the lexer", "It is green.");
     host.turn("Test the parser", "It is green, too.");
     assert_eq!(holding(&folder, "quartz"), Vec::<String>::new());
-    // Nor by a process that is shown them for the first time.
+    // Nor by a process to which they are shown for the first time.
     host.restart();
     host.turn("Test the printer", "It is green as well.");
     assert_eq!(holding(&folder, "quartz"), Vec::<String>::new());

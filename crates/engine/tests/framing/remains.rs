@@ -4,7 +4,7 @@ use insta::assert_snapshot;
 
 use super::host::Host;
 
-/// The lines of what stands for a frame that say what remains.
+/// Returns the lines about remaining work in the text that a frame returned.
 fn remains(host: &Host, frame: &str) -> String {
     let text = host.folded(frame);
     let told = ["remains", "failed when run last", "no command was run"];

@@ -1,4 +1,4 @@
-//! Which finished work is folded, and when: what is not worth it stays as it was sent.
+//! The choice of finished work that is folded, and the time: work that is not worth a fold stays as it was sent.
 
 use callstack_core::transcript::Held;
 use callstack_engine::{Level, SyncAnswer, SyncRequest};
@@ -117,8 +117,8 @@ fn frames_that_somebody_pushed_or_popped_are_folded_however_small_they_are() {
     assert!(!host.is_sent_whole());
 }
 
-/// Work that is small, with a pause in it, in a process that ends after each step if that is wanted. What is
-/// sent for each call of the model.
+/// Plays small work with a pause in it; with `restarts`, the process ends after each step. Returns the messages that
+/// are sent for each call of the model.
 fn sent_of_small_work(restarts: bool) -> Vec<Vec<String>> {
     let mut host = Host::new();
     let mut sent = Vec::new();
@@ -163,7 +163,7 @@ fn what_one_process_has_weighed_another_one_does_not_weigh_again() {
     host.user("Thanks");
     let held = host.held("f1");
     let sent = host.sent();
-    // The other one's clock says that the provider has forgotten everything, and the host has gone on.
+    // By the other one's clock the provider has forgotten everything, and the host has continued.
     host.reply("Gladly.");
     host.user("Test it");
     host.pass(6);

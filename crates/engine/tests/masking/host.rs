@@ -61,7 +61,7 @@ thread_local! {
     static READ: Cell<usize> = const { Cell::new(0) };
 }
 
-/// How many messages were read since this was asked last.
+/// Returns the number of messages that were read since the last call.
 pub(super) fn messages_read() -> usize {
     READ.take()
 }
@@ -107,7 +107,7 @@ impl Host {
         open(&self.folder, &self.settings, &self.clock)
     }
 
-    /// The process ends, and another one takes over. The plugin goes on with what it holds.
+    /// The process ends, and another one takes over. The plugin continues with the state that it holds.
     pub(super) fn restart_process(&mut self) {
         self.restart_with(self.settings.clone());
     }
@@ -231,7 +231,7 @@ impl Host {
         self.engine.system(&request).unwrap();
     }
 
-    /// The same while the store takes no lines. Whether the call failed for that.
+    /// The same while the store refuses lines. Returns whether the call failed for that reason.
     pub(super) fn request_refused(&mut self) -> bool {
         let store = Connection::open(self.folder.join(".callstack/callstack.db")).unwrap();
         let refuse =

@@ -104,7 +104,7 @@ impl Host {
         own.map(|frame| frame.identity.title).collect()
     }
 
-    /// How many steps went out with their reasoning last.
+    /// Returns the number of steps that were last sent with their reasoning.
     pub(super) fn reasoned(&self, at: usize) -> usize {
         let sent = &self.sessions[at].sent.1;
         sent.iter().flat_map(|(_, read)| read).filter(|it| it.starts_with("thinks")).count()
@@ -274,7 +274,7 @@ impl Host {
         }
     }
 
-    /// They come again, unless something else was said meanwhile.
+    /// Shows them again, unless something else was said meanwhile.
     pub(super) fn bring_again(&mut self, at: usize) {
         let session = &mut self.sessions[at];
         let newest = session.shown.iter().map(|shown| &shown.message.id).max();

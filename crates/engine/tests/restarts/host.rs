@@ -29,7 +29,7 @@ pub(super) struct Host {
     /// The messages that the user has undone.
     undone: Vec<HostMessage>,
     next: BTreeMap<String, Next>,
-    /// The messages that the engine was given to keep, each with its session.
+    /// The messages that the engine was given, each with its session.
     given: Vec<(String, String)>,
     made: usize,
     /// The engine's answers since the last call.
@@ -58,7 +58,7 @@ impl Host {
         open(&self.folder, &self.settings, &self.world)
     }
 
-    /// The process ends, and another one takes over. The plugin goes on with what it holds.
+    /// The process ends, and another one takes over. The plugin continues with the state that it holds.
     pub(super) fn restart_process(&mut self) {
         self.engine = self.other();
         for plugin in self.plugins.values_mut() {
@@ -91,7 +91,7 @@ impl Host {
         }
     }
 
-    /// Another process goes on; the one that did so far stays as it is.
+    /// Another process continues; the present one stays as it is.
     pub(super) fn swap(&mut self, aside: &mut (Engine, BTreeMap<String, Vec<String>>)) {
         std::mem::swap(&mut self.engine, &mut aside.0);
         for (session, plugin) in &mut self.plugins {
@@ -368,7 +368,7 @@ fn copy(from: &Path, to: &Path) {
             std::fs::create_dir_all(&to).unwrap();
             copy(&entry.path(), &to);
         } else {
-            // Files that are written in the background have a name for a while that goes.
+            // Files that are written in the background have a temporary name for a while.
             match std::fs::copy(entry.path(), &to) {
                 Err(error) if error.kind() == ErrorKind::NotFound => {}
                 copied => drop(copied.unwrap()),

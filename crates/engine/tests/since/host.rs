@@ -22,7 +22,7 @@ use crate::support::Clock;
 
 pub(crate) const SESSION: &str = "ses_1";
 
-/// A message as it is sent: its id, its author, and its parts, each with what is read of it.
+/// A message as it is sent: its id, its author, and its parts, each with the text that is read.
 type Sent = Vec<(String, Role, Vec<(String, String)>)>;
 
 pub(crate) struct Host {
@@ -90,8 +90,8 @@ impl Host {
         engine
     }
 
-    /// Lets a further process take over, with a plugin that has sent it nothing yet; returns the one before, which
-    /// goes on.
+    /// Lets a further process take over, with a plugin that has sent it nothing yet. Returns the earlier process,
+    /// which goes on.
     pub(crate) fn elsewhere(&mut self) -> Engine {
         let other = Self::open(&self.folder, &self.settings, &self.clock);
         self.in_process(other)
@@ -369,7 +369,7 @@ impl Host {
         sent
     }
 
-    /// Returns the last request, a line a message, of texts of ours the first line.
+    /// Returns the last request, a line for each message, with only the first line of texts of ours.
     pub(crate) fn sent(&self) -> String {
         let line = |(id, _, parts): &(String, Role, Vec<(String, String)>)| {
             let parts: Vec<&str> = parts.iter().map(|(_, read)| read.as_str()).collect();

@@ -29,7 +29,7 @@ fn what_one_process_names_another_one_closes() {
             drop(first);
             first = host.elsewhere();
         }
-        // The one that named them goes on with what the other one has sent.
+        // The one that named them continues with the messages that the other one has sent.
         let second = host.in_process(first);
         host.reads(1, 100);
         assert_eq!(host.sent(), plain.sent(), "restarts: {restarts}");

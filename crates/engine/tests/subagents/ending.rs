@@ -1,4 +1,4 @@
-//! How their frames end.
+//! The ends of child sessions' frames.
 
 use callstack_core::subagent::Completion;
 use callstack_engine::{Failure, Kind, World as _, operations};
@@ -53,7 +53,7 @@ fn work_clears_the_deadline() {
     assert_eq!(desk.engine.wake().unwrap().wake_at, None);
     assert_eq!(desk.frame("f3"), "look in_progress");
 
-    // One that works without having said so is left alone until it is silent again.
+    // One that works without a report of that is left alone until it is silent again.
     desk.engine.session_idle(CHILD).unwrap();
     desk.pass(3_000);
     desk.says(CHILD, "msg-2", "Still on it.");
@@ -191,7 +191,7 @@ fn what_broke_it_off_survives_a_restart() {
         .session_failed(CHILD, Failure { stopped: false, message: "no way".to_owned() })
         .unwrap();
     desk.engine.session_idle(CHILD).unwrap();
-    // A host may tell twice.
+    // A host may report it twice.
     desk.engine.session_idle(CHILD).unwrap();
     desk.restart();
     desk.pass(5_000);

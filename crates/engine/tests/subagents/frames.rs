@@ -11,7 +11,7 @@ use crate::support::{caller, wait};
 fn a_subagent_gets_a_frame_below_the_one_that_its_caller_worked_in() {
     let desk = TestEnv::new(&[]);
     desk.begins(CHILD, PARENT, NAMED);
-    // Whatever else the caller's step does, the call was made in f2.
+    // Whatever else is in the caller's step, the call was made in f2.
     desk.did("stack_frame_push", json!({"title": "Meanwhile", "successCriteria": "done"}));
     desk.user(CHILD, "Look into it");
     assert_eq!(desk.frame("f4"), "look in_progress");
