@@ -119,7 +119,7 @@ fn returned(call: &RecordedCall) -> Option<(Status, String)> {
     Some((status, call.output.clone()?))
 }
 
-/// How a call ended. What the program says in the name of a subagent that it could not go on with is no
+/// Returns the outcome of a call. A program's text in place of the answer of a subagent that could not continue is no
 /// result, though the call is not marked as failed.
 fn state_of(call: &RecordedCall) -> CallState {
     let is_subagent = matches!(call.division, Some(Division::Subagent { .. }));
@@ -130,7 +130,7 @@ fn state_of(call: &RecordedCall) -> CallState {
     call.state
 }
 
-/// SWE-agent ends with a call that hands its work in and says nothing more.
+/// Returns the end of a recording of SWE-agent, which is a call that hands in its work, without further words.
 fn handed_in(recording: &Recording) -> Option<(Status, String)> {
     let is_end = |command: &str| match recording.format {
         Format::SweAgent => command.starts_with("submit"),

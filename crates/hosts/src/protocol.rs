@@ -29,9 +29,9 @@ pub trait Host {
 
     /// Its name in the store.
     const NAME: &str;
-    /// How its user gets the plugin that belongs to this version.
+    /// The way for its user to get the plugin that belongs to this version.
     const INSTALL: &str;
-    /// How its user gets the tools of this version.
+    /// The way for its user to get the tools of this version.
     const RESTART: &str;
 
     /// Decodes a message. Whatever the bytes are, there is a message that holds them: bytes that can't be read as one
@@ -54,8 +54,8 @@ pub trait Host {
     /// returned at once.
     fn event(&mut self, event: Self::Event, tell: &mut Tell<'_>) -> Result<(), EngineError>;
 
-    /// Returns the session that an event says was deleted, which is then forgotten here. This is all that is asked
-    /// of events while frame mode is off.
+    /// Returns the session whose deletion an event reports, which is then forgotten here. While frame mode is off,
+    /// events are used for nothing else.
     fn deleted(&mut self, event: Self::Event) -> Option<String>;
 }
 

@@ -86,7 +86,7 @@ fn new_frames_are_told_of_imported_sessions_where_that_is_wanted() {
     assert!(told.contains(RETURNED), "{told}");
 }
 
-/// Who works below an imported frame wants to know what stands there.
+/// A session that works below an imported frame needs to know the frames there.
 #[test]
 fn frames_below_an_imported_one_are_told_what_stands_beside_them() {
     let project = Project::with(Settings::default());
@@ -163,7 +163,7 @@ fn figures_of_a_recording_are_kept() {
     assert_eq!(figures(&whole), grown);
 }
 
-/// A session that was imported and is gone on with is work like any other.
+/// An imported session that is continued is work like any other.
 #[test]
 fn an_imported_session_that_is_gone_on_with_is_worked_in() {
     let project = Project::with(Settings::default());

@@ -72,8 +72,8 @@ fn tasks_turns_and_subagents_of_claude_code_become_frames() {
     insta::assert_snapshot!(project.tree());
 }
 
-/// A subagent whose call is marked as failed, or returned what its program says of a model that could not be
-/// asked, has failed, whatever its last words were.
+/// A subagent whose call is marked as failed, or returned its program's text about a model that could not be asked,
+/// has failed, whatever its last words were.
 #[test]
 fn subagents_that_failed_are_failed_frames() {
     let said = r#"{"type": "text", "text": "Four tests are in test_basket.py."}"#;
@@ -291,7 +291,7 @@ fn a_secret_is_masked_in_what_is_raw() {
     assert!(raw(true) && !raw(false));
 }
 
-/// Recorded work is nobody's here: neither that of a session beside the import, nor of a later one.
+/// Recorded work belongs to no session here, neither to one beside the import nor to a later one.
 #[test]
 fn a_recorded_session_is_never_the_one_that_was_worked_in_last() {
     let project = Project::new();

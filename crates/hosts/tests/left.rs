@@ -1,4 +1,4 @@
-//! Messages on branches that were left are found and read, and count for no work.
+//! Messages on branches that were left are found and read, but don't count as work.
 
 use std::fs;
 
@@ -96,7 +96,7 @@ fn they_are_stored_where_they_were_said() {
     let back = back.join("\n");
     let mut behind = 0;
     for record in &session.0 {
-        // Results of calls stand with the calls, and so with what is before them.
+        // Results of calls stand with their calls, and so with the messages before these.
         let at = back.find(record.as_str()).unwrap_or_else(|| panic!("{record} in {back}"));
         assert!(at >= behind || record.contains("tool_result"), "{record}");
         behind = behind.max(at);

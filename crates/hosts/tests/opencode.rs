@@ -12,7 +12,7 @@ fn message(id: &str, role: &str, text: &str) -> Value {
     json!({"info": info, "parts": [{"type": "text", "text": text}]})
 }
 
-/// Versions of old say when an answer was finished, not how.
+/// Old versions record when an answer was finished, not how.
 #[test]
 fn a_summary_that_does_not_say_how_it_ended_is_kept_as_one() {
     let mut summary = message("msg_3", "assistant", "The basket is read.");

@@ -1,4 +1,4 @@
-//! Sessions that one another started, and sessions that grew, imported one after the other.
+//! Sessions that started each other, and sessions that grew, imported one after the other.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -105,7 +105,7 @@ fn sessions_of_subagents_may_come_before_and_after_those_that_started_them() {
     }
 }
 
-/// One whose work had all ended goes on in the frame that it has.
+/// A session whose work had all ended continues in its own frame.
 #[test]
 fn a_session_that_has_grown_has_the_tree_of_the_whole() {
     let mut ended = 0;
@@ -137,7 +137,7 @@ fn a_session_that_has_grown_has_the_tree_of_the_whole() {
 fn a_trajectory_that_has_grown_goes_on_in_its_frame() {
     for (name, list) in [("swe-agent.traj", "history"), ("mini-swe-agent.traj.json", "messages")] {
         let document: Value = serde_json::from_str(&text(name)).unwrap();
-        // Nothing in them tells a time.
+        // The compared parts contain no times.
         let shape = |project: &Project| {
             let shape = shape(project);
             let (begin, rest) = shape.split_once(" from ").unwrap();

@@ -1,5 +1,5 @@
-//! Messages that can't be read, in a session that goes on: whatever stands in the place of one message, the others
-//! are stored, folded and found as they are without it.
+//! Messages that can't be read, in a session that goes on: whatever is in the place of one message, the others are
+//! stored, folded and found as they are without it.
 
 use std::io::Cursor;
 
@@ -59,7 +59,7 @@ impl Session {
     }
 
     /// Works on a frame that is pushed and popped, with `bad` in its middle; returns the messages that the host has,
-    /// without that one, and what is done to them.
+    /// without that one, and the operations on them.
     fn work(&self, bad: Option<&Bad>) -> (Vec<String>, Value, String) {
         self.ask("message", r#"{"session":"ses","message":"msg_0","text":"do it"}"#);
         let mut messages = vec![said("msg_0", "do it")];

@@ -1,11 +1,11 @@
-//! Holds what stands for finished frames against the log: whether every function, type and test that a span added,
-//! changed or removed is named, and whether every statement is true.
+//! Compares the texts that replace finished frames with the log: whether every function, type and test that a span
+//! added, changed or removed is named, and whether every statement is true.
 //!
 //! `cargo run -p callstack-hosts --example evidence -- PATH… [--folds N] [--seed N] [--half even|odd] [--show]`
 //!
 //! A path is a recorded session, a folder of them, or a folder in which work was recorded (it has a `.callstack`, which
-//! is copied before it is read). Recordings are sorted by name; `--half` takes every second one of them. Nothing of
-//! the code that makes evidence is asked: the log is read, compared and scanned here once more.
+//! is copied before it is read). Recordings are sorted by name; `--half` takes every second one of them. None of the
+//! code that makes evidence is used: the log is read, compared and scanned here independently.
 
 #![expect(clippy::print_stdout, reason = "what is measured is printed")]
 

@@ -1,5 +1,5 @@
-//! Sessions in the store that started sessions of the import, or were started by them: as much of them as shows which
-//! call started which.
+//! Sessions in the store that started sessions of the import, or were started by them: only the parts that show which
+//! call started which session.
 
 use std::collections::{HashMap, HashSet};
 
@@ -14,10 +14,10 @@ use super::stored::is_aside;
 
 /// The links between sessions that the store knows, beside those of the import.
 pub(super) struct Kin {
-    /// Sessions that it has, and that are not taken over now.
+    /// Sessions of the store that are not taken over now.
     pub(super) stored: Vec<Recording>,
-    /// Calls that started sessions, as far as they were not known before; by the session's index among those of the
-    /// import, and then the stored ones.
+    /// Calls that started sessions and were not known before, by the session's index among those of the import,
+    /// followed by the stored ones.
     pub(super) linked: HashMap<usize, Parent>,
 }
 
@@ -57,7 +57,8 @@ pub(super) fn of(engine: &Engine, recordings: &[Recording]) -> Result<Kin, Engin
     Ok(Kin { stored, linked })
 }
 
-/// Reads from a stored message who started a session: the user's words, and calls of subagents.
+/// Reads the parts of a stored message that show which session started another one: the user's words, and calls of
+/// subagents.
 fn had(format: Format, id: &str, json: &str) -> Option<Recorded> {
     let stored: Value = serde_json::from_str(json).unwrap_or_default();
     if is_aside(&stored) {

@@ -1,6 +1,6 @@
-//! How a recorded message is kept: in the shape that OpenCode's messages have, which logs, search and
-//! evidence read, and beside it the records that it was read from, byte for byte. What OpenCode itself
-//! exported is kept as it is.
+//! The stored form of a recorded message: the shape of OpenCode's messages, which logs, search and evidence read, and
+//! beside it the records that it was read from, byte for byte. Messages that OpenCode itself exported are kept as
+//! they are.
 
 use std::borrow::Cow;
 use std::path::Path;
@@ -25,7 +25,7 @@ pub(super) fn body(recording: &Recording, message: &Recorded) -> String {
     kept_as(recording, message, "")
 }
 
-/// The same for a message of a branch that was left, with a mark: its work does not count.
+/// Returns the same for a message on a branch that was left, with a mark: its work does not count.
 pub(super) fn body_aside(recording: &Recording, message: &Recorded) -> String {
     kept_as(recording, message, "\"left\":true,")
 }
@@ -36,8 +36,8 @@ pub(super) fn is_aside(message: &Value) -> bool {
 }
 
 fn kept_as(recording: &Recording, message: &Recorded, standing: &str) -> String {
-    // One that several calls of the model wrote was taken apart, and versions of old do not say how a
-    // summary ended.
+    // A message that several calls of the model wrote was divided, and old versions do not record how a summary
+    // ended.
     if let (Format::OpenCode, [record]) = (recording.format, &message.records[..])
         && record.matches("\"step-finish\"").count() <= 1
         && (message.standing != MessageKind::Summary || is_summary(record))
@@ -110,7 +110,7 @@ fn depth(json: &str) -> usize {
     deepest
 }
 
-/// Whether a message of OpenCode is read as a summary where it is kept.
+/// Whether a stored message of OpenCode is read as a summary.
 fn is_summary(record: &str) -> bool {
     let shown = decode(record, Path::new(""));
     shown.is_some_and(|shown| shown.message.standing == MessageKind::Summary)
@@ -177,7 +177,7 @@ fn actions(recording: &Recording, message: &Recorded) -> Value {
     message.calls().filter_map(|call| Some((call.id.clone(), action(call)?))).collect()
 }
 
-/// A path without the folder that it lies in; as it is where it lies elsewhere.
+/// Returns a path without the project's folder; unchanged where it lies elsewhere.
 pub(super) fn inside<'a>(folder: &str, path: &'a str) -> &'a str {
     let rest = path.strip_prefix(folder).filter(|_| !folder.is_empty());
     let separators = ['/', '\\'];
@@ -200,7 +200,7 @@ pub fn activities(json: &str, project: &Path) -> Vec<(String, Activity)> {
     parts.filter_map(|part| Some((id(part), activity(part, recorded)?))).collect()
 }
 
-/// Decodes a stored message of any program as one of a session that goes on; none for one of a branch that was left.
+/// Decodes a stored message of any program as one of a live session; none for one on a branch that was left.
 pub fn decode_stored(json: &str, project: &Path) -> Option<HostMessage> {
     let may_be_aside = json.contains("\"left\":true,");
     let is_left =

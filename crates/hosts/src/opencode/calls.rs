@@ -136,7 +136,7 @@ fn call(
     }
 }
 
-/// A span as it stood when only the messages of `places` had been said; none if it had not begun.
+/// Returns a span as it was when the session had only the messages of `places`; none if it had not begun.
 fn as_of(span: &Span, places: &HashMap<&str, usize>) -> Option<Span> {
     let said = |id: &Option<String>| id.as_deref().is_none_or(|id| places.contains_key(id));
     if span.detached || !said(&span.open.message) {

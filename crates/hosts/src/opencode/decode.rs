@@ -21,12 +21,12 @@ pub(crate) use lenient::decode_any;
 
 /// Characters of a text that a pointer may show.
 const HEAD: usize = 200;
-/// Characters of a command or an error that facts have.
+/// Characters of a command or an error in a fact.
 const LINE: usize = 160;
 /// Bytes of a text by which its tokens are estimated: the whole of a long session is decoded before its
 /// first call.
 const SAMPLE: usize = 512;
-/// The largest whole number that JavaScript counts to exactly.
+/// The largest whole number that JavaScript represents exactly.
 const MOST_TOKENS: u64 = (1 << 53) - 1;
 
 #[derive(Deserialize)]
@@ -160,8 +160,8 @@ pub(crate) fn decode(json: &str, project: &Path) -> Option<HostMessage> {
     })
 }
 
-/// When a part's call was carried out. One without a state has not been yet, or is of a shape that is not
-/// known here.
+/// Returns the time at which a part's call was carried out. One without a state has not been carried out yet, or has
+/// an unknown shape.
 fn times(part: &WirePart) -> Option<CallTimes> {
     let call = part.call.clone()?;
     let time = |name: &str| part.state.as_ref()?.time[name].as_i64();
@@ -212,15 +212,15 @@ fn maskable(part: &WirePart) -> Option<ResultWeight> {
     Some(ResultWeight { part, tokens, subject: Some(subject) })
 }
 
-/// Looks at the beginning of a long text alone: a whole history is decoded after a restart.
+/// Reads only the beginning of a long text: a whole history is decoded after a restart.
 fn estimate(text: &str) -> usize {
     let end = text.floor_char_boundary(SAMPLE);
     let tokens = estimate_tokens(&text[..end]);
     if end == text.len() { tokens } else { tokens * text.len() / end.max(1) }
 }
 
-/// Whether a message is a finished summary. One that was not finished, or failed, hides nothing: OpenCode goes on
-/// sending the messages before it.
+/// Whether a message is a finished summary. One that was not finished, or failed, hides nothing: OpenCode still sends
+/// the messages before it.
 fn is_summary(info: &Info) -> bool {
     info.summary == Value::Bool(true) && info.finish.is_string() && info.error.is_null()
 }
@@ -318,8 +318,8 @@ fn opening(part: &WirePart) -> Option<(String, String)> {
 }
 
 /// Returns a call of OpenCode's own that had a subagent work in a session of its own. The message of the call is
-/// being sent to the model, so nobody waits for it any more, whatever its state; but one that went on in the
-/// background has not come back.
+/// being sent to the model, so nobody waits for the call any more, whatever its state; but a subagent that continues
+/// in the background has not returned yet.
 fn task(part: &WirePart) -> Option<ReturnedTask> {
     let state = part.state.as_ref().filter(|_| part.tool.as_deref() == Some("task"))?;
     let session = state.metadata["sessionId"].as_str()?.to_owned();
@@ -424,7 +424,7 @@ fn todo(item: &Value) -> Option<Todo> {
     })
 }
 
-/// Without its secrets, which the line alone may no longer show.
+/// Returns the first line of a text without secrets, which may not be recognized in the line alone.
 fn first_line(text: &str) -> String {
     let text = mask(text.trim());
     let line = text.lines().next().unwrap_or_default();

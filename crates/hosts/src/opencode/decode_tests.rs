@@ -96,7 +96,7 @@ fn a_push_whose_answer_never_arrived_began_nothing_for_the_model() {
     }
     let other = json!({ "status": "completed", "metadata": {}, "input": { "op": "stack_tree" } });
     assert_eq!(call_state(&tool("stack", &other)), CallState::Completed);
-    // The text that a pop returned is in the fold, so the model learns of it all the same.
+    // The text that a pop returned is in the fold, so the model reads it all the same.
     assert_eq!(call_state(&tool("stack_frame_pop", &lost)), CallState::Completed);
 }
 

@@ -1,4 +1,4 @@
-//! OpenCode as the protocol sees it: its messages, its events, and how it asks for titles.
+//! OpenCode as the protocol sees it: its messages, its events, and its requests for titles.
 
 use std::collections::{HashMap, HashSet};
 use std::io::{self, BufRead, Write};
@@ -14,14 +14,14 @@ use crate::protocol::{self, Host, SessionEvent, Tell};
 /// The name of this host in the store.
 pub const HOST: &str = "opencode";
 
-/// How OpenCode's request for a session's title begins. It is made for the user's list of sessions,
-/// and frames mean nothing to it.
+/// The beginning of OpenCode's request for a session's title. It is made for the user's list of sessions, and frames
+/// mean nothing to it.
 const TITLE_PROMPT: &str = "You are a title generator";
 
 /// OpenCode, with the state that its events have left open.
 #[derive(Debug, Default)]
 pub struct OpenCode {
-    /// Messages that it removed for good, by session, until it says that an undo ended.
+    /// Messages that it removed for good, by session, until it reports the end of an undo.
     removed: HashMap<String, HashSet<String>>,
 }
 

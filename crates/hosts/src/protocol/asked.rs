@@ -76,8 +76,8 @@ impl<'a, E: DeserializeOwned> Asked<'a, E> {
     }
 }
 
-/// Reads requests as [`serve`](super::serve()) does and does nothing that they ask for. Returns the messages that
-/// each of them shows, or why it can't be read.
+/// Reads requests as [`serve`](super::serve()) does, without carrying them out. Returns the messages that each of
+/// them shows, or the reason why it can't be read.
 pub fn read_requests<H: Host>(
     host: &H,
     mut input: impl BufRead,
@@ -105,7 +105,7 @@ fn messages_of<H: Host>(host: &H, line: &[u8], project: &Path) -> Result<Vec<Hos
     Ok(shown(host, asked.messages(), project))
 }
 
-/// The messages, each as far as it can be read: none keeps the others from being followed and stored.
+/// Returns the messages, each as far as it can be read: an unreadable one does not keep the others from being stored.
 pub(super) fn shown<H: Host>(
     host: &H,
     messages: Option<Vec<&RawValue>>,

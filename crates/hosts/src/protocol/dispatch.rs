@@ -37,7 +37,7 @@ impl<'a, H: Host> Server<'a, H> {
         if method != "record" {
             engine.attend()?;
         }
-        // The recording goes on, so that nothing is missing when it is on again.
+        // Messages are still recorded, so that none is missing when frame mode is on again.
         if !matches!(method, "hello" | "sync" | "record" | "command") && !engine.frame_mode()? {
             return self.unframed(engine, method, params);
         }

@@ -1,4 +1,4 @@
-//! Requests as they come in: lines of at most so many bytes, whose JSON is mended where it has to be.
+//! Incoming requests: lines of limited length, whose JSON is mended where necessary.
 
 use std::io::{self, BufRead};
 
@@ -11,7 +11,7 @@ use super::wire::Request;
 /// The longest line that is accepted, in bytes. The first `sync` of a session is as long as the request to the model
 /// that it corresponds to, and providers take 50 MB at most, however many images it has.
 pub(super) const LONGEST: usize = 64 << 20;
-/// Bytes that are kept of a longer one: they say which request it is, and of which session.
+/// Bytes that are kept of a longer one: they contain the request's id and its session.
 const HEAD: usize = 1024;
 
 /// Makes the JSON that replaces something that is no message.
@@ -28,8 +28,8 @@ pub(super) enum Line {
     },
 }
 
-/// Reads the next line without its end; none at the end of the input. What is too long is passed over without
-/// being kept.
+/// Reads the next line without its end; none at the end of the input. A line that is too long is skipped, and not
+/// kept in memory.
 pub(super) fn next(mut input: impl BufRead, longest: usize) -> io::Result<Option<Line>> {
     let (mut line, mut bytes) = (Vec::new(), 0_u64);
     loop {
@@ -63,7 +63,7 @@ pub(super) fn next(mut input: impl BufRead, longest: usize) -> io::Result<Option
     }
 }
 
-/// The session that a request is about, of which perhaps only the beginning is there.
+/// Returns the session of a request, which may be cut off.
 pub(super) fn session_of(line: &[u8]) -> Option<String> {
     let session = json::begun(json::begun(line, "params")?, "session")?;
     serde_json::from_slice(session).ok()
@@ -114,7 +114,7 @@ pub(super) fn params_with_messages<'l, T: Deserialize<'l>>(
     serde_json::from_str(mended)
 }
 
-/// The parameters with every field mended, and a stand-in for every message that is no JSON.
+/// Returns the parameters with every field mended, and a stand-in for every message that is no JSON.
 fn messages_mended(params: &[u8], stand_in: &StandIn<'_>) -> Option<String> {
     object(params, "messages", |messages| {
         let messages = json::elements(messages)?.into_iter().map(|raw| {
@@ -129,7 +129,8 @@ fn messages_mended(params: &[u8], stand_in: &StandIn<'_>) -> Option<String> {
     })
 }
 
-/// An object with all its fields mended, each once, but for one, which is made by `special` if that can.
+/// Returns an object with all its fields mended, each once, except that `special` makes the one called `name`, if it
+/// can.
 fn object(object: &[u8], name: &str, special: impl Fn(&[u8]) -> Option<String>) -> Option<String> {
     let mut fields: Vec<(String, String)> = Vec::new();
     for (key, value) in json::fields(object)? {

@@ -62,7 +62,7 @@ pub fn serve<H: Host>(
     Ok(())
 }
 
-/// Answers a line that is no request, if it says which one it was to be.
+/// Answers a line that is no request, if it has a request's id.
 fn refuse(
     engine: &Result<Engine, EngineError>,
     line: &[u8],

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-/// The version of the protocol. It goes up when an older plugin would misunderstand it.
+/// The version of the protocol. It is raised when an older plugin would misunderstand it.
 pub const VERSION: u32 = 1;
 
 /// A line from the plugin. One without an id is a notification and is not answered.
@@ -13,7 +13,7 @@ pub const VERSION: u32 = 1;
 pub(super) struct Request<'a> {
     pub(super) id: Option<u64>,
     pub(super) method: String,
-    /// Borrowed, as messages are: the first `sync` of a session is as long as the whole session.
+    /// Borrowed, like messages: the first `sync` of a session is as long as the whole session.
     #[serde(default, borrow)]
     pub(super) params: Option<&'a RawValue>,
 }

@@ -4,7 +4,7 @@
 #[derive(Debug, Default)]
 pub(crate) struct Change {
     pub path: String,
-    /// Lines that were added and removed; of a file that was written whole only the first.
+    /// Numbers of lines that were added and removed; only the first one for a file that was written whole.
     pub counts: Option<(usize, Option<usize>)>,
     pub is_new: bool,
     pub is_removed: bool,
@@ -180,7 +180,7 @@ fn change(line: &str) -> Option<Change> {
     Some(change)
 }
 
-/// A line that stands between backticks, more of them than stand together in it.
+/// Returns a line without the backticks around it, of which there are more than it has in a row.
 fn unfenced(part: &str) -> Option<&str> {
     let fence = part.get(..part.len() - part.trim_start_matches('`').len())?;
     let inside = part.strip_prefix(fence)?.strip_suffix(fence).filter(|_| !fence.is_empty())?;

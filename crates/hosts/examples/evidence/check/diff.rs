@@ -1,9 +1,9 @@
-//! Which lines two texts have in common, by the longest common subsequence.
+//! The lines that two texts have in common, by the longest common subsequence.
 
 /// Lines that are compared with one another at most, in a square.
 const SQUARE: usize = 16_000_000;
 
-/// The lines of `new` that `old` has not, and those of `old` that `new` has not, by their places.
+/// Returns the places of the lines of `new` that `old` lacks, and of those of `old` that `new` lacks.
 pub(crate) fn differing(old: &[&str], new: &[&str]) -> (Vec<usize>, Vec<usize>) {
     let head = old.iter().zip(new).take_while(|(one, other)| one == other).count();
     let (old_rest, new_rest) = (&old[head..], &new[head..]);
@@ -44,7 +44,7 @@ pub(crate) fn differing(old: &[&str], new: &[&str]) -> (Vec<usize>, Vec<usize>) 
     (added, removed)
 }
 
-/// Whether some lines stand among others in this order.
+/// Whether others contain some lines in this order.
 pub(crate) fn is_among<'a>(some: impl Iterator<Item = &'a str>, all: &[&str]) -> bool {
     let mut rest = all.iter();
     some.into_iter().all(|line| rest.any(|it| it.trim_end() == line.trim_end()))

@@ -220,7 +220,7 @@ fn of_counts(change: &Change, file: &File) -> Truth {
     };
     if let Some((old, new)) = file.sides() {
         let least = count(&old, &new);
-        // There may be several ways of saying what was done, in one of which lines were moved.
+        // A change can be described in several ways, in one of which lines were moved.
         let net = added.cast_signed() - removed.cast_signed();
         let is_right = net == new.len().cast_signed() - old.len().cast_signed()
             && added >= least.0

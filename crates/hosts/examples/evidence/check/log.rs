@@ -12,7 +12,7 @@ pub(crate) struct Did {
     pub ok: bool,
     /// The output of the call.
     pub output: String,
-    /// All of the call, for its size; empty for what the same call did besides.
+    /// The whole call, for its size; empty for further actions of the same call.
     pub whole: String,
 }
 
@@ -88,7 +88,7 @@ fn done(message: &Value, part: &Value) -> Vec<Did> {
     each.collect()
 }
 
-/// The file in front of an edit, where a host noted it down.
+/// Returns the file before an edit, where a host recorded it.
 fn original(message: &Value, part: &Value) -> Option<String> {
     let metadata = &part["state"]["metadata"];
     if let Some(before) = metadata["filediff"]["before"].as_str() {
@@ -208,7 +208,7 @@ fn hunk(path: &str) -> Kind {
     Kind::Replaced { path, old, new, all: false, was: None }
 }
 
-/// The log for people: each call with the beginning of what came of it.
+/// Returns the log for people: each call with the beginning of its result.
 pub(crate) fn shown(log: &[Did]) -> String {
     let cut = |text: &str, most: usize| -> String { text.chars().take(most).collect() };
     let mut out = String::new();

@@ -31,7 +31,7 @@ pub(crate) struct Names {
     pub removed: BTreeSet<String>,
 }
 
-/// Whether two paths name a file, of which one may lack folders in front.
+/// Whether two paths name the same file. One of them may lack folders in front.
 pub(crate) fn is_same(one: &str, other: &str) -> bool {
     let even = |path: &str| path.replace('\\', "/").trim_start_matches("./").to_owned();
     let (one, other) = (even(one), even(other));

@@ -15,7 +15,7 @@ use super::{Cache, Info, State, Tokens, Wire, WirePart, decode};
 /// Characters of a made-up id.
 const ID: usize = 16;
 
-/// Decodes whatever stands where a message should: as the message that it is, or as one without a word that holds
+/// Decodes anything in the place of a message: as a message if it is one, else as a message without words that holds
 /// it byte for byte.
 pub(crate) fn decode_any(raw: &[u8], project: &Path) -> HostMessage {
     let text = text_of(raw);
