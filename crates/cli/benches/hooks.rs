@@ -22,7 +22,7 @@ const TRANSFORM: &str = "experimental.chat.messages.transform";
 const GOAL: f64 = 2.0;
 const MEMORY_GOAL: f64 = 30.0;
 
-/// How many calls are made from a session of so many messages on: sessions, turns, calls a turn.
+/// The calls that are made beyond a session's first `messages`: numbers of sessions, turns, and calls in a turn.
 struct Plan {
     messages: usize,
     sessions: usize,
@@ -287,8 +287,8 @@ fn import(opencode: &OpenCode, sealed: &Sealed, session: &Value) {
     assert!(done.success() && done.stdout.contains("Imported"), "{done}");
 }
 
-/// The most memory that the `callstack` process below the server ever held, in MB; not a number where
-/// the system does not tell.
+/// The most memory that the `callstack` process below the server ever held, in MB; not a number where the system does
+/// not report it.
 fn peak_memory(server: &mut Server) -> f64 {
     let parent = format!("PPid:\t{}", server.process().pid());
     let processes = fs::read_dir("/proc").into_iter().flatten().flatten();

@@ -1,5 +1,5 @@
-//! The least of a model: it asks for a small file again and again. It reads requests without looking
-//! into them, so that it takes next to nothing of the machine that is measured.
+//! The least of a model: it asks for a small file again and again. It does not parse requests, so that it hardly
+//! loads the machine that is measured.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Read as _, Write as _};
@@ -16,7 +16,7 @@ pub(crate) struct Model {
     turns: Arc<Mutex<Turns>>,
 }
 
-/// How far each session is, and how long the agent took from an answer to its next request.
+/// The progress of each session, and the times that the agent took from an answer to its next request.
 #[derive(Default)]
 struct Turns {
     asked: HashMap<String, usize>,

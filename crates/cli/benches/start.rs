@@ -1,4 +1,4 @@
-//! How long the binary takes from its start to its end.
+//! The time of the binary from its start to its end.
 
 use std::process::{Command, Stdio};
 

@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 
 use super::measure::Dice;
 
-/// The output of tools: code and prose, so that it compresses as such things do.
+/// The output of tools: code and prose, so that it compresses like real outputs.
 const SOURCE: &str = include_str!("../../../integrations/opencode/callstack.ts");
 const PROSE: &str = include_str!("../../../ARCHITECTURE.md");
 
 const START: i64 = 1_700_000_000_000;
-/// Blocks between two messages of the user; a block is what lies from one push to the next.
+/// Blocks between two messages of the user; a block reaches from one push to the next.
 const A_TURN: usize = 4;
 
 /// A generated session.

@@ -1,8 +1,8 @@
-//! Recorded sessions on the wire of a real `OpenCode`: what its requests take without callstack, under the
-//! level `auto`, and with frames that the model pushes.
+//! Recorded sessions on the wire of a real `OpenCode`: the size of its requests without callstack, under the level
+//! `auto`, and with frames that the model pushes.
 //!
-//! The model says and calls what is recorded, and the tools answer what is recorded; the user speaks as soon
-//! as a turn is over. System prompt and tools are those of `OpenCode`, and count.
+//! Model and tools answer as recorded; the user speaks as soon as a turn is over. System prompt and tools are those
+//! of `OpenCode`, and count.
 
 mod frames;
 mod recorded;
@@ -199,7 +199,7 @@ fn play(
     sent
 }
 
-/// Says what the user said, and waits for the end of the agent's turn.
+/// Sends the user's words, and waits for the end of the agent's turn.
 fn say(server: &Server, session: &str, turn: &Turn) {
     let mut events = server.events().unwrap();
     let path = format!("/session/{session}/prompt_async");
@@ -208,7 +208,7 @@ fn say(server: &Server, session: &str, turn: &Turn) {
     assert!(waited.is_some(), "the agent's turn does not end");
 }
 
-/// Writes the requests as they were sent, a file each, for a look at what is in them.
+/// Writes the requests as they were sent, a file each, for inspection.
 fn dump_to(folder: &Path, way: &Variant, sent: &[RecordedRequest]) {
     let name: String = way.name.chars().filter(char::is_ascii_alphabetic).collect();
     let folder = folder.join(name);

@@ -1,8 +1,8 @@
-//! The process behind the plugin of OpenCode's full-screen interface. It reads requests, one JSON object a line, and
-//! prints the state of the session on the screen whenever it changes: `docs/opencode-tui.md` describes the lines.
+//! The process that serves the plugin of OpenCode's full-screen interface. It reads requests, one JSON object a line,
+//! and prints the state of the session on the screen whenever it changes: `docs/opencode-tui.md` describes the lines.
 //!
-//! The plugin draws what it is given. What a frame is called, which of its figures are shown, and what can be done with
-//! it is decided here, and carried out by the operations of the table.
+//! The plugin draws what it is given. The names of frames, the figures that are shown, and the possible actions are
+//! decided here; the operations of the table carry the actions out.
 
 mod actions;
 mod frame;
@@ -29,7 +29,7 @@ pub(crate) const PROTOCOL: u32 = 1;
 const SETTLE: Duration = Duration::from_millis(60);
 /// The share of the time that may be spent on reading states: one part in so many.
 const SHARE: u32 = 10;
-/// The longest wait for that share: whoever looks at the screen waits as well.
+/// The longest wait for that share, since the person at the screen waits as well.
 const LONGEST_WAIT: Duration = Duration::from_millis(400);
 /// The pause after which a store that is missing, or can't be used, is tried again.
 const RETRY: Duration = Duration::from_secs(1);
@@ -51,7 +51,7 @@ enum Asked {
     Watch(Watched),
     /// Say that it is there.
     Ping {},
-    /// Look whether something has changed that is no event, such as the figures of a request.
+    /// Check for changes that are no events, such as the figures of a request.
     Look {},
     /// Describe a frame, with what can be done with it.
     Frame { frame: String },
@@ -59,7 +59,7 @@ enum Asked {
     Run { operation: String, arguments: Value, session: Option<String> },
 }
 
-/// What is shown.
+/// The session on the screen.
 #[derive(Clone, Debug, Default, Deserialize)]
 struct Watched {
     session: Option<String>,
@@ -113,9 +113,9 @@ struct Server<'p, W> {
     watched: Watched,
     /// The line of the state that was printed last.
     shown: String,
-    /// When the state is to be read again.
+    /// The time at which the state is to be read again.
     due: Option<Instant>,
-    /// How long that took the last time.
+    /// The time that this took last.
     took: Duration,
 }
 
@@ -157,7 +157,7 @@ impl<W: Write> Server<'_, W> {
         match asked {
             Asked::Watch(watched) => {
                 self.watched = watched;
-                // Whoever begins to watch is shown a state, also if it is the same as before.
+                // A new watch is answered with a state, even if it is the same as before.
                 self.shown.clear();
                 self.print(&json!({"id": id, "result": {}}).to_string())?;
                 return self.show();
@@ -202,7 +202,7 @@ impl<W: Write> Server<'_, W> {
         });
     }
 
-    /// Reads the state, and prints it if it is another one.
+    /// Reads the state, and prints it if it has changed.
     fn show(&mut self) -> io::Result<()> {
         self.due = None;
         let begun = Instant::now();

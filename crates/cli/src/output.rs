@@ -110,7 +110,7 @@ impl Output {
         written.map_err(|error| CommandError::of_output(&error))
     }
 
-    /// Prints what `put` writes for other programs, bit by bit.
+    /// Prints the output of `put` for other programs while it is written.
     pub(crate) fn stream<T>(
         &mut self,
         put: impl FnOnce(&mut dyn io::Write) -> Result<T, CommandError>,

@@ -102,7 +102,7 @@ pub(crate) fn line(text: &str) -> Cow<'_, str> {
 /// The age in milliseconds from which on a date is shown instead of the age.
 const LONG_AGO: i64 = 7 * 86_400_000;
 
-/// Returns how long ago a time was, or after some days its date. Both times are milliseconds since 1970.
+/// Returns the age of a time, or after some days its date. Both times are milliseconds since 1970.
 pub(crate) fn when(at: i64, now: i64) -> String {
     let passed = now.saturating_sub(at);
     match passed {

@@ -1,4 +1,4 @@
-//! Signals that would end the process where more is to be done.
+//! Signals that would end the process before its work is done.
 
 #[cfg(not(unix))]
 pub(crate) use elsewhere::Ending;

@@ -18,7 +18,7 @@ use crate::wording::counted;
 const TITLE: usize = 16;
 /// The fewest columns of a title deep in the tree.
 const LEAST: usize = 4;
-/// The fewest columns of a note on a frame; a shorter one would say nothing.
+/// The fewest columns of a note on a frame; a shorter one would be useless.
 const NOTE: usize = 10;
 /// Columns of the bar of the largest frame.
 const BAR: usize = 10;
@@ -68,7 +68,7 @@ enum What<'a> {
 }
 
 impl Drawing<'_> {
-    /// Draws the tree and returns how many frames it shows or counts.
+    /// Draws the tree and returns the number of frames that it shows or counts.
     pub(crate) fn draw(&self, page: &mut Page, lines: &[TreeLine], notes: &TreeNotes) -> usize {
         let tree = Tree::of(lines);
         let mut rows = Vec::new();
@@ -194,10 +194,10 @@ impl Drawing<'_> {
         let widest = frames().map(|(row, line)| lead(row, line) + columns(&title(line))).max();
         let times = frames().map(|(_, line)| columns(&self.time(line, notes))).max().unwrap_or(0);
         let sizes = Sizes::of(frames().map(|(_, line)| line), notes, width);
-        // A mark says more than the time, and the time more than a note.
+        // A mark is more important than the time, and the time than a note.
         let marks = frames().map(|(_, line)| columns(mark(line))).max().unwrap_or(0);
         let has_notes = frames().any(|(_, line)| !self.note(line, notes).is_empty());
-        // On a wide terminal a long title leaves room for what is noted beside the others.
+        // On a wide terminal a long title leaves room for the notes beside the others.
         let titles = if has_notes && width >= BESIDE_BARS { width * 3 / 5 } else { width };
         let room = titles.min(width.saturating_sub(times + 2 + sizes.columns()));
         let narrow = room < TITLE + 8;
@@ -218,7 +218,7 @@ impl Drawing<'_> {
                 What::Frame(line) => {
                     let frame = &line.frame;
                     let lead = lead(row, line);
-                    // Deep in the tree the mark of the open frame says more than the time.
+                    // Deep in the tree the mark of the open frame is more important than the time.
                     let deep = narrow || left < lead + LEAST;
                     let mark = match mark(line) {
                         long if lead + LEAST + columns(long) > width && line.active => " ←",
@@ -253,8 +253,8 @@ impl Drawing<'_> {
         }
     }
 
-    /// Returns the time until which a frame that has not ended was worked in, in milliseconds since 1970. Nobody goes
-    /// on with a recording.
+    /// Returns the time until which a frame that has not ended was worked in, in milliseconds since 1970. Nobody
+    /// works in a recording.
     fn until(&self, frame: &Frame, notes: &TreeNotes) -> i64 {
         let session = frame.session.as_deref().and_then(|it| notes.sessions.get(it));
         if session.is_some_and(|session| session.recorded) { frame.updated_at } else { self.now }
@@ -406,7 +406,7 @@ impl<'t> Tree<'t> {
         children.iter().map(|child| 1 + self.count(child.frame.num)).sum()
     }
 
-    /// Returns how many of `children` in a row, from the one at `at` on, need no line of their own.
+    /// Returns the number of `children` in a row, from the one at `at` on, that need no line of their own.
     fn run(&self, children: &[&TreeLine], at: usize) -> usize {
         let is_quiet = |line: &&&TreeLine| {
             let done = matches!(line.frame.status, Status::Completed | Status::Invalidated);

@@ -26,9 +26,9 @@ const LISTS: [&str; 2] = [".opencode/tui.json", ".opencode/tui.jsonc"];
 /// The entry in such a list, relative to the file.
 const ENTRY: &str = "./tui/callstack.tsx";
 
-/// What may be made for the plugin, and is then removed with it.
+/// Folders and files that may be made for the plugin, and are then removed with it.
 const MAKES: [&str; 3] = [FOLDERS[0], FOLDERS[1], LISTS[0]];
-/// Begins the line of an installed file with what was made for it.
+/// Begins the line of an installed file with the folders and files that were made for it.
 const MADE: &str = "// callstack:made ";
 
 /// The outcome for the plugin's file, and for its entry.
@@ -130,7 +130,8 @@ fn delete(file: &Path) -> Result<(), CommandError> {
     }
 }
 
-/// Removes the plugin and its entry, and what was made for them if nothing else is in it by now.
+/// Removes the plugin and its entry, and the folders and files that were made for them if nothing else is in these by
+/// now.
 pub(crate) fn remove(project: &Path) -> Result<Change, CommandError> {
     let (file, list) = (path(project), list_of(project));
     let before = read(&file)?;
@@ -187,7 +188,8 @@ fn is_ours(text: &str) -> bool {
     text.lines().any(|line| line.starts_with(MADE))
 }
 
-/// Returns what was made for an installed plugin. Unknown names are ignored: nothing else is ever removed.
+/// Returns the folders and files that were made for an installed plugin. Unknown names are ignored: nothing else is
+/// ever removed.
 fn made_for(text: &str) -> Vec<&'static str> {
     let named: Vec<String> = text
         .lines()

@@ -15,7 +15,7 @@ pub(crate) enum Habit {
     Nothing,
     /// A frame for each item of its todo list, pushed and popped in the steps that write the list.
     Tasks,
-    /// The same, and a pop of each stretch that callstack names, in the next step with calls.
+    /// The same, with a pop of each stretch that callstack names, in the next step with calls.
     TasksAndStretches,
 }
 
@@ -33,7 +33,7 @@ pub(crate) fn steps(session: &Session, habit: Habit) -> Vec<Step> {
         .collect()
 }
 
-/// An item that a frame is open for, and what was said since it was pushed.
+/// An item with an open frame, and the words since its push.
 struct Open {
     item: String,
     said: Vec<String>,

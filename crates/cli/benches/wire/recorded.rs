@@ -8,7 +8,7 @@ use callstack_recordings::{Division, Recorded, RecordedCall, RecordedPart, Recor
 use callstack_scripted_model::{Call, Step};
 use serde_json::{Value, json};
 
-/// The names that Claude Code gives to arguments of its tools, and `OpenCode` to those of the same ones.
+/// Names of arguments in Claude Code's tools, each with its name in `OpenCode`'s.
 const ARGUMENTS: [(&str, &str); 4] = [
     ("file_path", "filePath"),
     ("old_string", "oldString"),
@@ -49,8 +49,8 @@ impl Played {
 }
 
 impl Session {
-    /// Reads it from a recording, as if it had been worked on in `project`. What a compaction left is not
-    /// played: requests go on as if there had been none.
+    /// Reads it from a recording, as if it had been worked on in `project`. Compactions are not played: requests go
+    /// on as if there had been none.
     pub(crate) fn of(recording: &Recording, project: &str) -> Self {
         let mut session = Self { turns: Vec::new(), tools: Vec::new(), answers: BTreeMap::new() };
         let moved = |text: &str| match recording.project.as_str() {
@@ -110,7 +110,8 @@ impl Session {
             }
         }
         let Some(turn) = self.turns.last_mut() else { return };
-        // A step without a call ends the agent's turn, so words after which it went on come with the next.
+        // A step without a call ends the agent's turn, so words after which the agent continued are added to the next
+        // step.
         if let Some(last) = turn.steps.last_mut()
             && last.step.calls.is_empty()
         {
@@ -131,7 +132,7 @@ impl Session {
             _ => (name, arguments(&call.input, moved)),
         };
         let failed = call.state == CallState::Failed;
-        // OpenCode's shell tool tells of a command that failed as of any other.
+        // OpenCode's shell tool reports a command that failed like any other.
         let exit = (name == "bash").then(|| call.exit.unwrap_or(i64::from(failed)));
         let mut answer = json!({
             "output": call.output.as_deref().map(moved).unwrap_or_default(),

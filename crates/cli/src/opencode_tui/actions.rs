@@ -1,4 +1,4 @@
-//! What a person can do with a frame, by its status. Each is an operation that the command line has as well.
+//! A person's actions on a frame, by its status. Each is an operation that the command line has as well.
 
 use callstack_core::frame::Status;
 use serde::Serialize;
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 /// Something that can be done with a frame.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Action {
-    /// What it does, for people.
+    /// Its effect, for people.
     title: &'static str,
     /// The operation and its arguments.
     operation: &'static str,
@@ -27,7 +27,7 @@ struct Asks {
     optional: bool,
 }
 
-/// Returns what can be done with a frame. `active` is whether the session works in it now.
+/// Returns the actions on a frame. `active` is whether the session works in it now.
 pub(super) fn of(handle: &str, status: Status, active: bool, imported: bool) -> Vec<Action> {
     let frame = || json!({"frame": handle});
     let act = |title, operation| Action { title, operation, arguments: frame(), asks: None };

@@ -13,7 +13,7 @@ use crate::page::Page;
 /// Columns of the text.
 const WIDTH: usize = 100;
 
-/// Returns a frame's page, with what can be done with it.
+/// Returns a frame's page, with its actions.
 pub(super) fn described(
     open: &Open,
     session: Option<&str>,

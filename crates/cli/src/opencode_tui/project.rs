@@ -98,7 +98,7 @@ fn follow(mut watch: EventWatch, sender: &Sender<Told>) {
     while !watch.is_stopped() {
         match watch.wait(WAIT) {
             Ok(false) => continue,
-            // The events say no more than that the state has to be read again.
+            // Events only mean that the state has to be read again.
             Ok(true) => drop(watch.next_batch(AT_ONCE)),
             // Reading the state shows what is wrong.
             Err(_) => thread::sleep(AFTER_FAILURE),

@@ -15,7 +15,7 @@ use super::project::Open;
 use crate::error::CommandError;
 use crate::page::took;
 
-/// What is shown of a session.
+/// The state of a session as it is shown.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(super) struct State {
     session: String,
@@ -33,7 +33,7 @@ pub(super) struct State {
     criteria: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     window: Option<Window>,
-    /// What was saved, in words.
+    /// The savings, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     saved: Option<String>,
 }
@@ -61,7 +61,7 @@ struct OnStack {
     title: String,
 }
 
-/// What fills the session's next request, in tokens.
+/// The size of the session's next request, in tokens.
 #[derive(Clone, Debug, Serialize)]
 struct Window {
     used: u64,
@@ -106,14 +106,14 @@ struct Entry {
 }
 
 impl State {
-    /// The state of a session of which no frames can be shown, for a reason if it is worth a word.
+    /// Returns the state of a session of which no frames can be shown, with the reason if people should see it.
     pub(super) fn without_frames(session: &str, all: bool, trouble: Option<String>) -> Self {
         let trouble = trouble.map(|why| line(&why));
         Self { session: session.to_owned(), all, trouble, ..Self::default() }
     }
 }
 
-/// Reads what is shown of a session: the open frames and those right below them or, with `all`, the whole tree.
+/// Reads the state of a session: the open frames and those right below them or, with `all`, the whole tree.
 pub(super) fn read(open: &Open, session: &str, all: bool) -> Result<State, CommandError> {
     if !open.frame_mode()? {
         let off = "frame mode is off: `callstack config` turns it on".to_owned();
@@ -133,7 +133,7 @@ pub(super) fn read(open: &Open, session: &str, all: bool) -> Result<State, Comma
         .stack
         .iter()
         .map(|frame| OnStack { handle: frame.handle.clone(), title: line(&frame.title) });
-    // The title of a frame that nobody pushed is the beginning of the request that its criteria are.
+    // The title of a frame that nobody pushed is the beginning of the request, which is its criteria.
     let says_more = |frame: &&FrameMetadata| {
         !frame.derived && frame.success_criteria.trim() != frame.title.trim()
     };
@@ -230,7 +230,7 @@ fn noted(shown: &TreeLine, notes: &TreeNotes) -> String {
     }
 }
 
-/// Returns what fills the session's next request; none before the host has reported one.
+/// Returns the size of the session's next request; none before the host has reported one.
 fn window(open: &Open, session: &str) -> Result<Option<Window>, CommandError> {
     let data = open.run(Some(session), "stack_window", json!({}))?.data;
     let data: WindowData =

@@ -1,4 +1,4 @@
-//! What the agents' tests have in common: where programs are, and what they are told to do.
+//! The common part of the agents' tests: the places of programs, and their tasks.
 
 use std::env;
 use std::ops::Deref;
@@ -9,12 +9,12 @@ use serde_json::json;
 
 use crate::cli::test_env;
 
-/// Looks for a program: what a variable names, else what `npm ci` put into `integrations/mcp`, else the command on the
-/// path. Prints why a test is skipped where there is none.
+/// Looks for a program: the one that a variable names, else the one that `npm ci` put into `integrations/mcp`, else
+/// the command on the path. Prints why a test is skipped where there is none.
 ///
 /// # Panics
 ///
-/// When there is none although `CALLSTACK_REQUIRE_AGENTS` is set: whoever installed them wants no test to be skipped.
+/// When there is none although `CALLSTACK_REQUIRE_AGENTS` is set: no test may be skipped then.
 #[expect(clippy::print_stderr, reason = "a skip says why")]
 pub(crate) fn locate_or_skip(command: &str, variable: &str, installed: &str) -> Option<PathBuf> {
     let modules = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../integrations/mcp/node_modules");
@@ -53,7 +53,7 @@ impl TestEnv {
         Self(desk)
     }
 
-    /// What [`work`] does was done, by this host in this session.
+    /// Asserts that the steps of [`work`] were done, by this host in this session.
     pub(crate) fn has_worked(&self, host: &str, session: Option<&str>) {
         assert_eq!(self.sealed.read("poem.txt").unwrap(), "Roses are red\n");
         let (root, child) = (self.json(&["show", "f1"]), self.json(&["show", "f2"]));

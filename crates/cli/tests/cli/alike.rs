@@ -1,4 +1,4 @@
-//! A session that goes on and its recording are shown alike.
+//! A live session and its recording are shown alike.
 
 use std::fs;
 
@@ -9,7 +9,7 @@ use super::test_env::TestEnv;
 const SESSION: &str = "ses_1";
 const MASKED: &str = "has left the context: ";
 
-/// The messages of a session, and where the model was called.
+/// The messages of a session, and the places where the model was called.
 #[derive(Default)]
 struct Talk {
     messages: Vec<Value>,
@@ -69,7 +69,7 @@ impl Talk {
 
 fn session() -> Talk {
     let mut talk = Talk::default();
-    // Each fills a batch by itself: a session that goes on looks only then what is due.
+    // Each fills a batch by itself: a live session checks only then which outputs are due.
     let words = "which module listens where is told by its table of sockets and by nothing else\n";
     let file =
         |number: usize| format!("module m{number} opens port 80{number:02}\n{}", words.repeat(270));
@@ -99,7 +99,7 @@ fn session() -> Talk {
     let tests = "test net::a_closed_port_refuses ... ok\n".repeat(3_000);
     talk.runs("cargo test net", &format!("{tests}test result: ok. 3000 passed; 0 failed"));
     talk.todos(["completed", "completed", "completed"]);
-    // So much of the turn's own that folding it is worth it.
+    // Enough output of the turn itself to make folding worth it.
     talk.runs("cargo test", &format!("{tests}test result: ok. 3000 passed; 0 failed"));
     talk.says("assistant", "Port 8011 is closed; the tests pass.");
     talk.says("user", "Now read both modules again and again and tell which port each opens");
@@ -110,7 +110,7 @@ fn session() -> Talk {
     talk
 }
 
-/// The texts of ours in each request of the session as it goes on.
+/// Returns the texts of ours in each request of the live session.
 fn live(desk: &TestEnv, talk: &Talk) -> Vec<Vec<String>> {
     let mut requests: Vec<(&str, Value)> = Vec::new();
     let shows = |end: usize| {
@@ -162,8 +162,8 @@ fn replayed(desk: &TestEnv, talk: &Talk) -> Vec<Vec<String>> {
     texts.collect()
 }
 
-/// A text without what only one of both can know: how long it took, and the log in a store; and without
-/// how many tokens an output had, which a session that goes on tells by its beginning.
+/// Returns a text without the parts that differ: the time and the log in a store, which only one of both can know,
+/// and the tokens of an output, which a live session estimates by its beginning.
 fn plain(text: &str) -> String {
     let kept: Vec<&str> =
         text.lines().filter(|line| !line.starts_with("What has left can be read")).collect();
@@ -182,8 +182,8 @@ fn is_fold(text: &str) -> bool {
     !text.contains(MASKED) && !text.contains("stack_frame_pop with since")
 }
 
-/// The texts of folds. Replays name no steps that could be closed after the fact. When a batch of outputs is due differs by a call, because outputs are weighed by their
-/// beginning in a session that goes on.
+/// The texts of folds. Replays name no steps that could be closed after the fact. The call at which a batch of
+/// outputs is due differs by one, because a live session weighs outputs by their beginning.
 fn folds(calls: Vec<Vec<String>>) -> Vec<Vec<String>> {
     let folds = |texts: Vec<String>| texts.into_iter().filter(|text| is_fold(text)).collect();
     calls.into_iter().map(folds).collect()

@@ -99,7 +99,7 @@ fn there_is_a_manual_page_for_every_command() {
     for part in ["callstack\\-push(1)", ".SH ENVIRONMENT", "STACK_TOOLS", ".SH \"EXIT STATUS\""] {
         assert!(page.contains(part), "{part}: {page}");
     }
-    // Where there is a program that reads such pages, it finds nothing wrong with them.
+    // A program that reads such pages, where there is one, reports no fault in them.
     let mut check = Command::new("man");
     check.args(["--warnings=w", "-l", "pages/man1/callstack.1"]).current_dir(desk.project());
     if let Ok(shown) = check.output() {

@@ -220,7 +220,7 @@ fn a_model_of_the_users_own_is_set_tried_and_switched_off() {
     assert_eq!(shown["settings"][2]["value"], "small", "the rest stays for another time");
 }
 
-/// The value of a setting, where it comes from, and what the store says without effect.
+/// Returns the value of a setting, its source, and the value in the store that has no effect.
 fn set(desk: &TestEnv, name: &str) -> (String, String, serde_json::Value) {
     let shown = desk.json(&["config", name]);
     let text = |field: &str| shown[field].as_str().unwrap().to_owned();
@@ -238,7 +238,7 @@ fn what_names_an_address_or_a_key_is_the_users_alone() {
         ("STACK_SUMMARIZER_KEY_ENV", "AWS_SECRET_ACCESS_KEY", "STACK_SUMMARIZER_KEY"),
         ("STACK_SUMMARIZER_TOKENS", "1000000", "8000"),
     ];
-    // A store from before this was so, or that somebody has made.
+    // A store of a version without this rule, or a forged one.
     let engine =
         Engine::open_unchecked(&desk.project(), Settings::default(), Box::new(SystemWorld));
     let engine = engine.unwrap();

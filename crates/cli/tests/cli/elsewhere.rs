@@ -171,7 +171,7 @@ fn what_files_hold_is_told_before_anything_is_imported() {
     assert_eq!(desk.handles().len(), 6, "nothing was added");
 }
 
-/// Sessions that were written for the tests of what reads them.
+/// Copies sessions that were written for the tests of their readers.
 fn recorded(desk: &TestEnv) {
     let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../recordings/tests/recordings");
     let past = desk.project().join("past");

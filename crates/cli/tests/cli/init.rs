@@ -1,4 +1,4 @@
-//! Putting the plugin into a project and taking it out again.
+//! Installing the plugin in a project and removing it.
 
 use serde_json::Value;
 

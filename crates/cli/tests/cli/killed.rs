@@ -2,8 +2,8 @@
 //! is there twice.
 //!
 //! The kernel ends the process at a write of its own, without a further instruction (see
-//! [`process::Process::start`]), and it is killed after it has done what was asked and before its host
-//! hears of it.
+//! [`process::Process::start`]), or it is killed after it has carried out a request and before its host gets the
+//! answer.
 
 pub(super) mod host;
 pub(super) mod process;
@@ -23,8 +23,8 @@ fn child(title: &str) -> Value {
     json!({"title": title, "successCriteria": format!("the {title} works")})
 }
 
-/// Messages, plans, a push, a pin, a decision, pops with results, another try, what takes all of that back,
-/// a way over several frames, and a frame that another session works on for this one.
+/// Messages, plans, a push, a pin, a decision, pops with results, another try, an undo of all that, a move over
+/// several frames, and a frame that another session works on for this one.
 fn work(host: &mut Host) {
     host.user(A, "Write the parser of the configuration");
     host.call(A, "stack_frame_plan", &json!({"children": [child("tables"), child("docs")]}));
@@ -70,12 +70,12 @@ fn work(host: &mut Host) {
 /// sent in place of folded messages.
 type Told = (Value, Vec<String>);
 
-/// Does the work with a process that comes to harm, and takes it up with others as a host does.
+/// Does the work with a process that has trouble, and continues it with others as a host does.
 fn told(trouble: Trouble) -> (Told, Host) {
     let mut host = Host::new(trouble);
     work(&mut host);
-    // An answer to a hook says nothing of the disk: what is not there when a process ends is shown to the
-    // next one.
+    // An answer to a hook does not promise that messages are on the disk: those that are missing when a process ends
+    // are shown to the next one.
     let mut processes = 0;
     let mut sent = Vec::new();
     while processes != host.starts || !host.close() {
@@ -168,7 +168,7 @@ fn at_every_write_nothing_acknowledged_is_lost_or_doubled() {
     let (expected, undisturbed) = told(Trouble::None);
     let ends = undisturbed.transactions;
     assert!(ends.len() > 25, "{ends:?}");
-    // In one transaction the last write, which counts, in the next one some write in its midst.
+    // Alternately the last write of a transaction, which completes it, and one in the middle.
     let begins = std::iter::once(&undisturbed.start).chain(&ends);
     let places = begins.zip(&ends).enumerate();
     let troubles: Vec<_> = places

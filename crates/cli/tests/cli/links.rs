@@ -1,4 +1,5 @@
-//! Links in place of what is written in a project: they may have come with it, and nothing they lead to is written.
+//! Links in place of files that callstack writes in a project: they may have come with the project, and their targets
+//! are never written.
 
 use std::fs::{self, Metadata};
 use std::os::unix::fs::{MetadataExt as _, symlink};
@@ -25,7 +26,7 @@ fn files_below(project: &Path, folder: &str) -> Vec<String> {
     files
 }
 
-/// A project in which everything has been written that is written in one.
+/// Makes a project with every file that callstack writes in one.
 fn full() -> TestEnv {
     let desk = TestEnv::with_frames();
     desk.ok(&["init", "opencode"]);
@@ -46,7 +47,7 @@ fn full() -> TestEnv {
     desk
 }
 
-/// Has each of them written again, as far as that is not refused.
+/// Writes each of them again, as far as that is not refused.
 fn work(desk: &TestEnv) {
     for args in
         [&["push", "Go on", "-c", "It goes"][..], &["pop", "-r", "It went."], &["init", "opencode"]]

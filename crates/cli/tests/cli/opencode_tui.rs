@@ -1,4 +1,4 @@
-//! The process behind the plugin of OpenCode's full-screen interface, asked as the plugin asks it.
+//! The process that serves the plugin of OpenCode's full-screen interface, with requests as the plugin sends them.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::process::{Child, ChildStdin, Stdio};
@@ -62,7 +62,7 @@ impl Process {
         }
     }
 
-    /// The answer to a request, whatever states are said before it.
+    /// Returns the answer to a request, whatever states are printed before it.
     #[track_caller]
     fn answer(&mut self, id: u64, method: &str, params: &Value) -> Value {
         self.ask(&json!({"id": id, "method": method, "params": params}));

@@ -8,7 +8,7 @@ use super::secrets::holding;
 use super::test_env::{TestEnv, says};
 
 const SESSION: &str = "33333333-2222-4333-8444-555555555555";
-/// Said by the user first of all, and by the agent last of all.
+/// A word in the user's first message and in the agent's last one.
 const SECRET: &str = "quartz-lampoon";
 
 /// A recorded session of two requests, each with its calls and the agent's last words.
@@ -104,7 +104,7 @@ fn names_and_results_of_a_past_session_go_with_its_messages() {
     assert!(holding(&desk, "marmalade").is_empty());
     desk.is_whole(&["f1", "f2"]);
     desk.ok(&["doctor", "--rebuild"]);
-    // Nor does the file bring it back, from which it came.
+    // Another import of the file does not bring it back either.
     desk.ok(&["import", "past.jsonl"]);
     nothing_is_left(&desk);
     let again = desk.json(&["purge", SESSION, "--dry-run"]);
@@ -126,7 +126,7 @@ fn those_of_one_frame_go_and_those_of_others_stay() {
     let shown = desk.ok(&["show", "f2"]);
     assert!(shown.contains("[purged]") && shown.contains("no xylophones"), "{shown}");
     assert!(!desk.ok(&["log", "f1"]).contains("The marmalade is fine."));
-    // The root, whose own the first turn is, is purged by itself.
+    // The root, to which the first turn belongs, is purged by itself.
     assert!(desk.ok(&["search", SECRET]).contains("f1"));
     assert!(desk.ok(&["show", "f1"]).contains(SECRET));
 }

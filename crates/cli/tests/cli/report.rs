@@ -45,7 +45,7 @@ fn a_report_holds_what_the_page_asks_a_server_for() {
     is_whole(&document);
 }
 
-/// Fails where a part of a document is not what the operation answers.
+/// Fails where a part of a document differs from the answer of the operation.
 #[track_caller]
 pub(crate) fn is_answer_of(operation: &str, part: &Value) {
     let schema = (operations::find(operation).unwrap().output)();
@@ -54,7 +54,7 @@ pub(crate) fn is_answer_of(operation: &str, part: &Value) {
     assert!(errors.is_empty(), "{operation}: {errors:?} in {part:#}");
 }
 
-/// Fails where a part of a document is not what the page asks a server for.
+/// Fails where a part of a document differs from the answers to the page's requests.
 #[track_caller]
 fn is_whole(document: &Value) {
     is_answer_of("stack_frames", &document["frames"]);

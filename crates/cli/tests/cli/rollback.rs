@@ -52,7 +52,7 @@ fn git(desk: &TestEnv, args: &[&str]) -> String {
     desk.sealed.run("git", command, Duration::from_secs(30)).unwrap().stdout
 }
 
-/// All that a user's repository holds, but the work tree.
+/// Returns everything in a user's repository except the work tree.
 fn repository(desk: &TestEnv) -> Vec<(String, Vec<u8>)> {
     fn list(folder: &Path, found: &mut Vec<(String, Vec<u8>)>) {
         for entry in fs::read_dir(folder).unwrap() {
@@ -185,7 +185,7 @@ fn a_rollback_can_be_taken_back() {
     ");
 }
 
-/// The frame is made when the agent has worked for a while; how the files were is known from before.
+/// The frame is made when the agent has worked for a while; the state of the files is known from before.
 #[test]
 fn a_turn_that_became_a_frame_by_itself_is_rolled_back_to_what_the_user_found() {
     let desk = in_git();
@@ -194,7 +194,7 @@ fn a_turn_that_became_a_frame_by_itself_is_rolled_back_to_what_the_user_found() 
     let session = "ses_a";
     let said = json!({"session": session, "message": "msg_0", "text": "Write the lexer, please"});
     process.ask("message", &said).unwrap();
-    // It is looked for what nobody needs once a state is known.
+    // This file shows that a state is known: unneeded states are looked for after that.
     let known = desk.states().join("callstack.kept");
     let begun = Instant::now();
     while !known.exists() {
@@ -228,7 +228,7 @@ fn a_turn_that_became_a_frame_by_itself_is_rolled_back_to_what_the_user_found() 
     assert_eq!(read(&desk, "src/main.rs").as_deref(), Some("fn main() {}\n"));
 }
 
-/// Has something done at the moment when files are restored.
+/// Runs a command at the moment when files are restored.
 fn at_restore(desk: &TestEnv, moment: &str) {
     use std::os::unix::fs::PermissionsExt as _;
     let script = format!(

@@ -1,4 +1,4 @@
-//! Secrets are masked wherever something is shown, and purged for good where they are to go.
+//! Secrets are masked wherever something is shown, and a purge removes them for good.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use super::host::serve;
 use super::terminal::on_a_terminal_with;
 use super::test_env::{TestEnv, says};
 
-/// A fake that looks like a token and stands in no source as it is.
+/// Returns a fake that looks like a token and stands in no source as a whole.
 fn token() -> String {
     ["gh", "p_", &"a1B2c3".repeat(6)].concat()
 }
@@ -202,7 +202,7 @@ fn what_is_shown_of_frames_is_masked_as_in_exports_until_it_is_revealed() {
         assert!(revealed.contains(&token()), "{args:?}: {revealed}");
         assert!(!revealed.contains("‹masked"), "{args:?}: {revealed}");
         if args.contains(&"--json") {
-            // All else is as it is, but for the time that the frame is open.
+            // Everything else stays as it is, except for the time that the frame is open.
             let lines = |text: &str| -> Vec<String> {
                 text.lines().filter(|it| !it.contains("workedMs")).map(str::to_owned).collect()
             };
@@ -259,7 +259,8 @@ fn a_purge_asks_says_and_removes_for_good() {
     assert!(desk.ok(&["log", "f2"]).contains("\n## 1 · purged on 20"));
     assert!(desk.run(&["search", "parakeet"]).stdout.starts_with("no text that is kept"));
     assert!(desk.json(&["show", "f2"]).get("logPath").is_none());
-    // All else is there, and goes on; what is shown again is not stored again, changed or not.
+    // Everything else is there, and the session continues; purged messages that are shown again are not stored again,
+    // changed or not.
     assert!(desk.ok(&["search", "marmalade"]).contains("marmalade"));
     let mut again = messages;
     sync(&desk, &again);

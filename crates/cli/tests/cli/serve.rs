@@ -1,4 +1,4 @@
-//! The server as a process: who it tells of what other processes do, that a project is served once, and its end.
+//! The server as a process: its reports of changes by other processes, the single server of a project, and its end.
 
 use std::fs;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -13,10 +13,10 @@ use serde_json::{Deserializer, Value};
 
 use super::test_env::TestEnv;
 
-/// How long something is waited for before the test fails.
+/// The longest wait before the test fails.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// A server that has told its address.
+/// A server that has printed its address.
 struct Serving {
     child: Child,
     told: Value,
@@ -68,7 +68,7 @@ impl Serving {
         serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap()
     }
 
-    /// Asks the process to end, and waits until it has; how it ended.
+    /// Asks the process to end, and waits for that. Returns its exit code.
     fn end(mut self, signal: Signal) -> Option<i32> {
         let id = i32::try_from(self.child.id()).unwrap();
         kill_process(Pid::from_raw(id).unwrap(), signal).unwrap();
@@ -127,7 +127,7 @@ fn a_project_is_served_once_unless_another_port_is_named() {
     let elsewhere = TestEnv::new();
     let said = elsewhere.run(&["serve", "--port", &port]);
     assert!(said.code != 0 && said.stderr.contains("can't listen"), "{}", said.stderr);
-    // What a process leaves behind that was killed is of no meaning.
+    // The files that a killed process leaves have no meaning.
     assert_eq!(first.end(Signal::KILL), None);
     let again = Serving::start(&desk, &["--port", &port]);
     assert_eq!(again.port().to_string(), port);
@@ -164,7 +164,7 @@ fn all_projects_on_record_are_served_each_at_its_own_paths() {
     let said = desk.run_in(&second, &["serve", "--all"]);
     assert!(said.stdout.contains("serves all projects already"), "{}", said.stdout);
     assert!(said.stdout.contains(serving.told["page"].as_str().unwrap()), "{}", said.stdout);
-    // A store that is no longer trusted is no project any more.
+    // A store that is no longer trusted is no longer a project.
     desk.ok(&["trust", "--revoke"]);
     assert_eq!(serving.json("GET /v1/projects").as_array().unwrap().len(), 1);
 }

@@ -1,5 +1,5 @@
-//! Every setting is seen to change something that a user, an agent or another program sees: set in the
-//! environment, there under its name of the first generation, and with `callstack config`.
+//! Every setting changes something that a user, an agent or another program sees: set in the environment, there under
+//! its name of the first generation, and with `callstack config`.
 
 use std::path::Path;
 
@@ -208,7 +208,7 @@ fn told(text: &str) -> Value {
         "parts": [{"id": "prt_1", "type": "text", "text": text}]})
 }
 
-/// A step of the model: what it thought, and its calls.
+/// A step of the model: its thoughts, and its calls.
 fn step(at: usize, calls: &[(&str, Value)]) -> Value {
     let mut parts = vec![json!({"id": format!("prt_{at}"), "type": "reasoning", "text": "Hm."})];
     for (number, (tool, state)) in calls.iter().enumerate() {
@@ -320,7 +320,8 @@ fn has_consolidated(trial: &Trial) -> String {
     yes(trial.desk.json(&["tree"]).to_string().contains("Earlier work"))
 }
 
-/// Ends a frame without results, with the model that is set; what the command said, and who was asked.
+/// Ends a frame without results, with the model that is set. Returns the output of the command, and the requests to
+/// the model.
 fn ends_unsaid(trial: &Trial, set: &[(&str, &str)], replies: Vec<Reply>) -> (Value, Vec<Asked>) {
     let server = Loopback::start(replies).unwrap();
     let long = "The first step. ".repeat(60);
@@ -474,7 +475,7 @@ fn end_of_a_subagent(trial: &Trial) -> String {
     .to_owned()
 }
 
-/// Which texts stand in a frame's context to their last word.
+/// Returns the texts that stand in a frame's context in full.
 fn what_is_whole(trial: &Trial) -> String {
     // A sibling's results are shown in their dense version, which is short.
     let long = |last: &str| {
@@ -505,7 +506,7 @@ fn tells_of_imported(trial: &Trial) -> String {
     yes(output(&answers[1]).contains("The discount is right now."))
 }
 
-/// How many of three pushes go well.
+/// Returns how many of three pushes go well.
 fn pushes_into_one_another(trial: &Trial) -> String {
     let mut requests = vec![says(A, "Go")];
     requests.extend((2..5).map(|at| pushes(at, "deeper", "deep")));

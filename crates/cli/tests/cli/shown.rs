@@ -60,7 +60,7 @@ fn the_context_is_the_agents_xml() {
     assert_eq!(desk.json(&["context", "f1"])["xml"].as_str().unwrap().trim_end(), root.trim_end());
 }
 
-/// The fields of `StackState` and `FrameMetadata` in the specification, and besides them what is ours.
+/// The fields of `StackState` and `FrameMetadata` in the specification, and fields of our own.
 #[test]
 fn the_state_has_the_shape_of_the_specification() {
     let desk = TestEnv::with_frames();

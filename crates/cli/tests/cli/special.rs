@@ -1,4 +1,4 @@
-//! Named pipes and devices where files should be: whoever opens one could wait for ever.
+//! Named pipes and devices in place of files: a program that opens one could wait for ever.
 
 use std::fs;
 use std::fs::FileTimes;
@@ -17,7 +17,7 @@ fn pipe(desk: &TestEnv, path: &str) -> PathBuf {
     path
 }
 
-/// That a command ends, and says of which file what it is.
+/// Asserts that a command ends, and names the file and its kind.
 fn refused(said: &Said, path: &Path, what: &str) {
     let told = format!("{}{}", said.stdout, said.stderr);
     assert_ne!(said.code, 0, "{told}");
@@ -128,6 +128,6 @@ fn unfinished_files_of_yesterday_are_swept() {
     let said = desk.run_with(&["host", "opencode"], b"{\"id\":1,\"method\":\"wake\"}\n");
     assert_eq!(said.code, 0, "{}", said.stderr);
     assert!(old.iter().all(|path| !path.exists()), "{old:?}");
-    // Among the frames, whoever writes them knows that nobody else does.
+    // Among the frames: their writer knows that there is no other one.
     assert!(new[..3].iter().chain(&foreign).all(|path| path.exists()), "{new:?}{foreign:?}");
 }

@@ -1,6 +1,6 @@
-//! `docs/specification.md` says where each thing that the specification names is, and which tests show
-//! it; what is done otherwise, and why; and what is missing. Here the page itself is checked: files, functions and
-//! tests exist, and nothing goes without a row.
+//! `docs/specification.md` has a row for everything that the specification names: its place and the tests that show
+//! it, or the difference and its reason, or that it is missing. Here the page itself is checked: files, functions and
+//! tests exist, and no row is missing.
 
 use std::collections::BTreeSet;
 use std::fs;

@@ -10,7 +10,7 @@ use super::test_env::{BINARY, Said, TestEnv, says};
 
 const FRAMES: [&str; 5] = ["f1", "f2", "f3", "f4", "f5"];
 
-/// Neither looking nor writing changes a byte, and both end with 6.
+/// Asserts that neither reading nor writing changes a byte, and that both exit with 6.
 #[track_caller]
 fn is_left_alone(desk: &TestEnv) {
     let before = fs::read(desk.database()).unwrap();
@@ -151,7 +151,7 @@ fn read_only() {
     let desk = TestEnv::with_frames();
     let folder = desk.project().join(".callstack");
     let tree = desk.json(&["tree"]);
-    // The store goes by the folder's mode, so that this holds for root too.
+    // The store checks the folder's mode, so that this holds for root too.
     fs::set_permissions(desk.database(), Permissions::from_mode(0o400)).unwrap();
     fs::set_permissions(&folder, Permissions::from_mode(0o500)).unwrap();
     let looked = desk.run(&["tree", "--json"]);
@@ -241,7 +241,7 @@ fn a_full_disk() {
     assert!(said.stderr.contains("What was acknowledged is safe"), "{}", said.stderr);
 }
 
-/// SQLite takes over what is in the write-ahead log when the last process ends.
+/// SQLite merges the write-ahead log when the last process ends.
 #[test]
 fn a_disk_that_is_full_before_a_store_is_closed() {
     let desk = TestEnv::new();

@@ -1,5 +1,5 @@
-//! A sealed project with the binary in it, and what the binary said, with all that differs from run to
-//! run replaced.
+//! A sealed project with the binary in it, and the binary's output, in which everything that differs from run to run
+//! is replaced.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ pub(crate) struct TestEnv {
     pub(crate) sealed: Sealed,
 }
 
-/// How a command ended.
+/// The outcome of a command.
 #[must_use = "look at what was said or at the exit code"]
 pub(crate) struct Said {
     pub(crate) code: i32,
@@ -54,7 +54,7 @@ impl TestEnv {
         self.sealed.project()
     }
 
-    /// Where the states of the project's files are kept, in the user's state folder.
+    /// Returns the place of the states of the project's files, in the user's state folder.
     pub(crate) fn states(&self) -> PathBuf {
         let id = std::fs::read_to_string(self.project().join(".callstack/id")).unwrap_or_default();
         let stores = self.sealed.home().join(".local/state/callstack/stores");
@@ -109,7 +109,7 @@ impl TestEnv {
         Said { code, stdout, stderr }
     }
 
-    /// The store holds what `frames` handles name, is sound and agrees with its log.
+    /// Asserts that the store holds the frames with these handles, is sound and agrees with its log.
     #[track_caller]
     pub(crate) fn is_whole(&self, frames: &[&str]) {
         let said = self.run(&["doctor", "--json"]);
@@ -131,7 +131,7 @@ impl TestEnv {
         frame["sessionID"].as_str().unwrap().to_owned()
     }
 
-    /// Everything that was said, in the shape of the snapshots.
+    /// Returns the whole output, in the shape of the snapshots.
     pub(crate) fn told(&self, said: &Said) -> String {
         let mut text = format!("exit {}\n{}", said.code, said.stdout);
         if !said.stderr.is_empty() {
@@ -142,7 +142,7 @@ impl TestEnv {
         text.replace(root, "$ROOT").replace(BINARY, "$BINARY")
     }
 
-    /// Every file and folder of the project, but the store's.
+    /// Returns every file and folder of the project, except the store's.
     pub(crate) fn files(&self) -> Vec<String> {
         let mut files = Vec::new();
         list(&self.project(), "", &mut files);

@@ -22,7 +22,7 @@ fn shell(desk: &TestEnv, folder: &Path, line: &str) {
 
 const COMMIT: &str = "git add -fA . && git -c user.name=a -c user.email=a@localhost commit -qm x";
 
-/// A clone of the desk's project with everything in it committed, its store too.
+/// Makes a clone of the project with everything in it committed, the store too.
 fn cloned(desk: &TestEnv) -> PathBuf {
     let clone = desk.sealed.root().join("clone");
     shell(
@@ -45,7 +45,7 @@ fn content(project: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     files
 }
 
-/// Neither a command nor an agent uses the store, and not a byte of it changes.
+/// Asserts that neither a command nor an agent uses the store, and that not a byte of it changes.
 #[track_caller]
 fn is_refused(desk: &TestEnv, project: &Path) -> String {
     let before = content(project);
@@ -149,7 +149,7 @@ fn a_committed_repository_of_states_runs_nothing() {
     shell(&desk, &desk.project(), line);
     let clone = cloned(&desk);
     is_refused(&desk, &clone);
-    // Also somebody who takes it over has nothing of its configuration.
+    // Its configuration has no effect, even for a user who takes the store over.
     shell(&desk, &clone, "git rm -rq --cached .callstack");
     assert_eq!(trusted(&desk, &clone).code, 0);
     is_used(&desk, &clone);
@@ -273,7 +273,7 @@ fn a_store_of_an_older_callstack_is_taken_over_with_its_states() {
     desk.sealed.write("a.txt", "after\n").unwrap();
     desk.ok(&["artifact", "a.txt"]);
     desk.ok(&["pop", "-r", "Changed."]);
-    // As it was before stores had an id: the states lie in the store.
+    // As in versions without ids of stores: the states lie in the store.
     let state = desk.sealed.home().join(".local/state/callstack");
     shell(
         &desk,
@@ -488,7 +488,7 @@ fn where_there_is_no_git_a_store_is_used_unless_it_is_tracked() {
     let said = run(&["push", "x", "-c", "y"]);
     assert_eq!(said.code, 7);
     assert!(said.stderr.contains("git tracks .callstack/callstack.db"), "{}", said.stderr);
-    // Neither git nor anybody else can say what is tracked.
+    // Nothing shows which files are tracked.
     fs::write(desk.project().join(".git/index"), "damaged").unwrap();
     let said = run(&["push", "x", "-c", "y"]);
     assert_eq!(said.code, 7);

@@ -1,4 +1,4 @@
-//! The full-screen view and the watched tree, as they are started. What the view does is tested in its crate.
+//! Starts of the full-screen view and of the watched tree. The view itself is tested in its crate.
 
 use std::process::Command;
 

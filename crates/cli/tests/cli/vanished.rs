@@ -1,5 +1,5 @@
-//! The store is deleted, emptied or replaced while an agent works: what was acknowledged is there afterwards or said
-//! to be lost, and nothing is folded that is not stored.
+//! The store is deleted, emptied or replaced while an agent works: acknowledged messages are there afterwards or
+//! reported as lost, and nothing is folded that is not stored.
 
 use std::fs;
 use std::path::Path;
@@ -30,7 +30,7 @@ fn pop(host: &mut Host, results: &str) {
     host.call(S, "stack_frame_pop", &json!({ "results": results }));
 }
 
-/// Works on three frames; something happens to the store before the step of that number.
+/// Works on three frames, and calls `happen` before the step of that number.
 fn work(host: &mut Host, before: usize, happen: impl Fn(&TestEnv)) {
     let steps: [&dyn Fn(&mut Host); 10] = [
         &|host| host.user(S, "Write the parser of the configuration"),
@@ -69,7 +69,7 @@ fn a_store_that_vanishes_is_made_again_with_all_that_was_acknowledged() {
     work(&mut host, usize::MAX, |_| {});
     let expected = (host.sent(S), same(host.desk.json(&["tree"])));
     assert!(expected.0.contains("23 rules"), "{}", expected.0);
-    // The process may make it again while it is being deleted, and then once more.
+    // The process may make it again while it is being deleted, even twice.
     let folder = "rm -rf .callstack || rm -rf .callstack || true";
     for vanish in [
         folder,
@@ -244,8 +244,8 @@ fn a_store_that_another_one_replaces_is_gone_on_with_and_what_is_lost_is_said() 
     }
 }
 
-/// Nothing is acknowledged while something else is in the place of the store, and all is there afterwards. Nothing is
-/// written there but for files that are the process's `own`.
+/// Asserts that nothing is acknowledged while something else is in the place of the store, and that everything is
+/// there afterwards. Nothing is written there but for files that are the process's `own`.
 fn is_refused_meanwhile(put: &str, remove: &str, why: &str, own: &[&str]) {
     let mut host = begun();
     host.user(S, "Write the parser of the configuration");

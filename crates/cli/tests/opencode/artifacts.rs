@@ -37,7 +37,7 @@ fn a_written_file_belongs_to_the_frame_whose_work_the_step_is() {
         paths.sort();
         paths
     };
-    // Behind the push and in front of the pop, whichever call of a step was quicker.
+    // After the push and before the pop, whichever call of a step was quicker.
     assert_eq!(paths("Write it all"), ["after.txt", "before.txt"]);
     let inside = ["beside.txt", "inside.txt", "last.txt", "old.txt", "sub/deep.txt"];
     assert_eq!(paths("Write inside"), inside);

@@ -13,7 +13,7 @@ use super::talk::Talk;
 
 const SUGGESTION: &str = "[STACK SUGGESTION: Consider ";
 
-/// The same command, failing; OpenCode refuses calls that are equal to the letter.
+/// The same command, failing; OpenCode refuses calls that are exactly equal.
 fn failing(time: u32) -> Step {
     let call = json!({"command": "echo broken; exit 3", "description": format!("try {time}")});
     Step::call("bash", call).reasoning(format!("Try {time}."))
@@ -153,7 +153,7 @@ fn thresholds_and_the_list_of_heuristics_decide_what_is_said() {
 #[test]
 fn suggestions_that_are_kept_out_of_the_context_wait_for_who_asks() {
     let Some(talk) = Talk::new(&[]) else { return };
-    // Variables count before an agent's own settings, so the agent can't change them.
+    // Variables take precedence over an agent's own settings, so the agent can't change them.
     let session = talk.session([
         ask("stack_auto_suggest", &json!({"enabled": false}), "off"),
         failing(1),

@@ -57,7 +57,7 @@ fn append(project: &Project, events: &[Event]) {
     appended.unwrap();
 }
 
-/// Adds to every frame something that would show in it, were it rendered again.
+/// Adds something to every frame that would show if it were rendered again.
 fn know_more(project: &Project) {
     let identity = Identity {
         title: "Another title".to_owned(),
@@ -75,7 +75,7 @@ fn know_more(project: &Project) {
     append(project, &events);
 }
 
-/// Puts words into the store that no renderer of today makes.
+/// Puts words into the store that no present renderer makes.
 fn render_otherwise(project: &Project, session: &str) {
     let spans = store(project).read(|view| view.frame_spans(FrameNum(2))).unwrap();
     let span = &spans[0];

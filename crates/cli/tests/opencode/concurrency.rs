@@ -12,8 +12,8 @@ use super::steps::{pop, push, work};
 use super::talk::Talk;
 use super::tree::tree;
 
-/// Works in two nested frames and ends; each step takes a moment, so that two of it interleave. The pushes have the
-/// same call ids whatever the name, as with providers that restart the numbers of calls.
+/// Works in two nested frames and ends; each step takes a moment, so that two conversations interleave. Their pushes
+/// have the same call ids, as with providers that restart the numbers of calls.
 fn conversation(name: &str) -> Conversation {
     let steps = [
         push(&format!("Outer {name}"), "all is read").reasoning("A subtask."),

@@ -30,7 +30,7 @@ pub(crate) fn requests_for(talk: &Talk, title: &str) -> Vec<RecordedRequest> {
     talk.project.model.agent_requests(&session)
 }
 
-/// How often a text stands in a request.
+/// Returns the number of times that a text stands in a request.
 pub(crate) fn times(request: &RecordedRequest, text: &str) -> usize {
     request.render().matches(text).count()
 }

@@ -1,4 +1,4 @@
-//! `callstack demo`, and whether what it tells is what was on the wire.
+//! `callstack demo`, and its report compared with the requests on the wire.
 
 use callstack_engine::{Engine, Settings, SystemWorld};
 use callstack_hosts::opencode::{Fate, calls};
@@ -89,7 +89,7 @@ fn what_calls_tell_is_what_was_on_the_wire() {
             let quoted = Value::from(line.text.as_str()).to_string();
             let found = wire.contains(quoted.trim_matches('"').trim());
             let sent = line.fate != Fate::Folded;
-            // The same words may be sent elsewhere, too; what was sent must be there.
+            // The same words may be sent elsewhere, too; a line that is shown as sent must be there.
             assert!(!sent || found, "{line:?}\n{wire}");
             if !sent && line.text.starts_with("reasoning before inner") {
                 assert!(!found, "{line:?}\n{wire}");

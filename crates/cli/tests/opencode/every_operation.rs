@@ -1,4 +1,4 @@
-//! Every operation through the one tool that reaches them all: once rightly, once wrongly.
+//! Every operation through the one tool that reaches them all: a right call and a wrong one.
 
 use callstack_engine::operation::CallerKind;
 use callstack_engine::operations;
@@ -146,7 +146,7 @@ fn each_operation_answers_and_a_wrong_call_says_what_is_right() {
     let mut told = format!("── stack all\n{}\n", list.trim_end());
     let mut wrong = Vec::new();
     for (at, (op, args, expected)) in calls().into_iter().enumerate() {
-        // The answer as it was at first: a later pop folds it away. A pop's own is where its push is.
+        // The first form of the answer, which a later pop folds away. The answer of a pop stands at its push.
         let request = &requests[at + 3];
         let own = Some(result_of(request, &format!("call-{at}"))).filter(|own| !own.is_empty());
         let answer = own.or_else(|| request.last_tool_text()).unwrap();

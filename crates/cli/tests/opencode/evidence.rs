@@ -22,7 +22,7 @@ fn a_popped_frame_has_files_commands_and_tests_with_it() {
         Step::text("The greeting is written."),
     ]);
     let Some(project) = Project::new(script) else { return };
-    // Nothing is done the second time as it was the first time.
+    // Nothing is done in the same way twice.
     let check = "echo 'test result: ok. 4 passed; 0 failed; 2 ignored; 0 measured'\n";
     project.sealed.write("check.sh", check).unwrap();
     project.run(&Run::prompt("Please write a greeting into greeting.txt"));
@@ -49,7 +49,7 @@ fn a_popped_frame_has_files_commands_and_tests_with_it() {
     }
     let found: Value = serde_json::from_str(&said(&["search", "check.sh", "--json"])).unwrap();
     let places = found["places"].as_array().unwrap();
-    // The call that popped the frame shows its evidence, which is not found a second time then.
+    // The call that popped the frame shows its evidence, so that this is not found a second time.
     let is_told = |place: &Value| {
         place["frame"]["handle"] == "f2" && place["snippet"].as_str().unwrap().contains(line)
     };

@@ -15,7 +15,7 @@ use super::talk::Talk;
 
 pub(crate) const FLAME: (&str, &str) = ("STACK_TOOLS", "flame");
 
-/// Calls of every tool, rightly and wrongly, and what is expected of their answers.
+/// A right and a wrong call of every tool, with an expected part of each answer.
 fn calls() -> Vec<(&'static str, Value, &'static str)> {
     let children = json!([{"goal": "A title is found"}, {"goal": "It is set in type"}]);
     vec![
@@ -94,7 +94,7 @@ const UNSTEADY: [&str; 5] = [
     "flame_should_pop",
 ];
 
-/// Nothing that the model is sent may name a tool that it has not got.
+/// Asserts that nothing that the model is sent names a tool that it does not have.
 fn assert_flame_only(request: &RecordedRequest) {
     let text = request.render();
     for foreign in ["stack_", "<stack-"] {

@@ -1,4 +1,4 @@
-//! Steps of several calls in every wire format: what leaves and what stays, reasoning with it.
+//! Steps of several calls in every wire format: the parts that leave and those that stay, with their reasoning.
 
 use std::fmt::Write as _;
 
@@ -150,7 +150,7 @@ fn scripts() -> Vec<Script> {
     ]
 }
 
-/// A call whose output must leave with the frame, though what is said of it does not.
+/// A call whose output must leave with the frame, though the words about it stay.
 fn behind(topic: &str) -> Step {
     bash(&format!("printf INNER; echo WORK {topic}"))
 }

@@ -1,4 +1,4 @@
-//! Text that `OpenCode` cuts in the middle of an emoji: half of one is nothing that strict readers of JSON take.
+//! Text that `OpenCode` cuts in the middle of an emoji: strict readers of JSON refuse half of one.
 
 use callstack_scripted_model::{Script, Step};
 use callstack_testkit::{Run, assert_clean};
@@ -14,12 +14,12 @@ const LINE: usize = 2_000;
 /// UTF-16 units of the end of a command's output that the tool `bash` keeps in its metadata.
 const TAIL: usize = 30_000;
 
-/// The emoji's first unit is the last that is left of the line.
+/// Returns a line of which the emoji's first unit is the last that is kept.
 fn long_line() -> String {
     format!("{}😀 and so on", "x".repeat(LINE - 1))
 }
 
-/// The emoji's second unit is the first that is left of the output, which has one unit too many.
+/// Returns an output with one unit too many, of which the emoji's second unit is the first that is kept.
 fn long_output() -> String {
     format!("printf '\\360\\237\\230\\200'; head -c {} /dev/zero | tr '\\0' y", TAIL - 1)
 }
@@ -51,8 +51,8 @@ fn of_a_file_and_a_command_is_stored_and_the_folds_go_on() {
     let engine = engine(&project.sealed);
     let [session] = &project.model.sessions()[..] else { panic!("more than one session") };
     let stored = engine.messages(session).unwrap();
-    // A half comes as an escape, which is read as that of the character that stands for it. OpenCode itself would
-    // have written that character as it is.
+    // A half comes as an escape, which is replaced by the escape of U+FFFD. OpenCode itself would have written that
+    // character unescaped.
     let half = |half: &str| stored.iter().filter(|it| it.json.contains(half)).count();
     assert_eq!(half(r"x\ufffd... (line truncated"), 1, "the first half, in an output");
     assert_eq!(half(r"\ufffdyyyy"), 1, "the second half, in a call's metadata");

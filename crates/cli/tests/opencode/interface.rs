@@ -50,7 +50,7 @@ fn snapshot(name: &str, screen: &str) {
     settings.add_filter("just now", "TIME ago");
     settings.add_filter(r"\bses_[A-Za-z0-9]+", "ses_…");
     settings.add_filter(r"(?m)(TIME|open) +(\d+|…k)$", "$1 …");
-    // How far to the right it stands depends on how wide the times of other frames are.
+    // Its column depends on the width of other frames' times.
     settings.add_filter(r"(?m) {3,}open$", "   open");
     settings.bind(|| insta::assert_snapshot!(name, screen));
 }
@@ -150,7 +150,7 @@ fn a_strip_shows_the_open_frame_of_a_child_session_and_the_tree_leads_there_and_
     assert_clean(&project.model);
 }
 
-/// A program that serves the agent as callstack does, and the interface otherwise.
+/// Writes a program that serves the agent as callstack does, but not the interface.
 fn instead(project: &Project, interface: &str) -> String {
     let callstack = project.callstack.path().display();
     let text = format!(

@@ -1,4 +1,4 @@
-//! Steps that are broken off, calls that are refused, subagents, and what others do in between.
+//! Steps that are broken off, calls that are refused, subagents, and changes by others in between.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! Logs of frames as files, and what tools printed that nobody should read again.
+//! Logs of frames as files, and secrets in the output of tools.
 
 use std::fs;
 

@@ -38,7 +38,7 @@ fn old_outputs_leave_in_batches_and_are_kept_whole() {
         named(stack("stack_log", &json!({"query": "\"of board 1 is\""})), "call-log"),
         Step::text("All boards have free registers.").reasoning("Tell."),
     ]);
-    // A batch changes results in place, which is what is looked at here.
+    // A batch changes results in place, which this test checks.
     let session = talk.session_with(Checks { prefix: false, reasoning: true }, steps);
     session.say("Which boards have free registers?");
     let requests = session.finished();

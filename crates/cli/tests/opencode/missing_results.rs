@@ -1,4 +1,4 @@
-//! The agent ends frames without saying what came of them.
+//! The agent ends frames without results.
 
 use callstack_core::results::ResultsSource;
 use callstack_scripted_model::Step;
@@ -16,8 +16,8 @@ fn silent_pop() -> Step {
     Step::call("stack_frame_pop", json!({}))
 }
 
-/// A frame in which the agent works, says something, and which it ends in the next turn without results;
-/// what the model is sent from then on.
+/// Lets the agent work in a frame, say something, and end the frame in the next turn without results. Returns the
+/// text that the model is sent from then on.
 fn worked_on(talk: &Talk, title: &str) -> String {
     let session = talk.session([
         push(title, "it is read"),

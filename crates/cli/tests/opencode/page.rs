@@ -36,7 +36,7 @@ impl Serving {
     }
 }
 
-/// A browser of this computer, and the folder with what drives it; none, with a printed reason.
+/// Returns a browser of this computer, and the folder with its driver; none, with a printed reason.
 fn browser() -> Option<(PathBuf, PathBuf)> {
     let web = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web");
     if !web.join("node_modules/@playwright/test").exists() {
@@ -61,7 +61,7 @@ fn what_a_person_does_at_the_page_is_in_the_agents_next_request() {
     let Some((chromium, web)) = browser() else { return };
     let Some(talk) = Talk::new(&[]) else { return };
     let lines = "for line in $(seq 400); do echo line $line of what is shown of one; done";
-    // What the page pops leaves the next request, in which no call of the agent says so.
+    // A frame that the page pops leaves the next request, in which no call of the agent shows the pop.
     let checks = Checks { prefix: false, reasoning: true };
     let steps = [
         push("First part", "counted"),

@@ -46,7 +46,7 @@ fn a_pin_of_the_first_turn_outlives_frames_and_compactions_and_holds_in_a_childs
     });
     let session = talk.converse(
         Conversation::new(steps)
-            // Each pop rewrites what its push returned, which is no business of this test.
+            // Each pop rewrites the result of its push, which does not matter here.
             .checks(Checks { prefix: false, reasoning: true })
             .compactions(summaries),
     );

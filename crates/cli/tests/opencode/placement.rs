@@ -1,4 +1,4 @@
-//! The content of the system prompt, and when it changes.
+//! The content of the system prompt, and its changes.
 
 use callstack_engine::operation::CallerKind;
 use callstack_engine::operations;

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::project::Project;
 use super::steps::{bash, pop, push, together};
 
-/// By how much the estimate may be wrong, in hundredths.
+/// The largest error of the estimate, in hundredths.
 const WITHIN: u64 = 5;
 
 #[test]

@@ -69,12 +69,12 @@ impl Screen {
         self.press("\r");
     }
 
-    /// What is on the screen, without blanks at the ends of lines.
+    /// Returns the text on the screen, without blanks at the ends of lines.
     pub(crate) fn text(&self) -> String {
         self.right_of(0)
     }
 
-    /// What stands right of so many columns, without empty lines.
+    /// Returns the text right of so many columns, without empty lines.
     pub(crate) fn right_of(&self, column: u16) -> String {
         let parser = self.parser.lock().unwrap();
         let (_, width) = parser.screen().size();

@@ -1,4 +1,4 @@
-//! Requests as a person reads them, and what holds for all of them.
+//! Requests as a person reads them, and properties of all of them.
 
 use std::fmt::Write as _;
 
@@ -84,8 +84,8 @@ pub(crate) fn snapshot(name: &str, text: &str) {
 
 /// Walks through successive requests of a session. Where calls of the earlier one are gone in the later one,
 /// everything up to and including one message with a push or an activation must be as it was, tool list included, and
-/// the first thing that is not must be a result of that message, or a call after the push in it; the ids of these
-/// calls are returned. Everywhere else the earlier request must begin the later one.
+/// the first difference must be a result of that message, or a call after the push in it; the ids of these calls are
+/// returned. Everywhere else the earlier request must begin the later one.
 #[track_caller]
 pub(crate) fn folds(requests: &[RecordedRequest]) -> Vec<String> {
     let mut folded = Vec::new();

@@ -1,4 +1,4 @@
-//! Slash commands: what a person does to the tree from inside a session.
+//! Slash commands: a person's changes to the tree from inside a session.
 
 use callstack_scripted_model::{Checks, RecordedRequest, Step, content_text};
 use callstack_testkit::Sealed;

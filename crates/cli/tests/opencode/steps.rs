@@ -71,8 +71,8 @@ pub(crate) fn write(path: &str, content: &str) -> Step {
     Step::call("write", json!({"filePath": path, "content": content}))
 }
 
-/// A command whose output holds [`WORK`], though the command itself does not; `topic` tells it from
-/// others. It is said, called and thought of.
+/// A command whose output holds [`WORK`], though the command itself does not; `topic` distinguishes it from others,
+/// and is in its words, call and thoughts.
 pub(crate) fn work(topic: &str) -> Step {
     bash(&format!("printf INNER; echo WORK {topic}"))
         .and_text(format!("{WORK}: I look at {topic}."))

@@ -1,4 +1,4 @@
-//! A trial with frames: the reader learns when work was folded.
+//! A trial with frames: the reader is informed when work was folded.
 
 use std::sync::atomic::AtomicBool;
 use std::thread;

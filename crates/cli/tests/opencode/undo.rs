@@ -104,7 +104,7 @@ fn what_follows_an_undo_is_a_history_of_its_own() {
 
     revert(&session, "Read the second part");
     wait_for_tree(sealed, &session.id, open);
-    // OpenCode removes for good what was undone when the user goes on.
+    // When the user continues, OpenCode removes undone messages for good.
     talk.project.model.skip_next_prefix_check(&session.id);
     session.say("Read the other part instead");
     assert_eq!(tree(sealed, &session.id), done);

@@ -1,4 +1,4 @@
-//! What people are shown of requests, beside what is on the wire.
+//! Views of requests for people, compared with the requests on the wire.
 
 use callstack_core::transcript::Anchor;
 use callstack_engine::operation::{Caller, PAGE};
@@ -15,7 +15,7 @@ use super::talk::Talk;
 use super::tree::wait_for;
 use super::undo::revert;
 
-/// By how much an estimate may be wrong, in hundredths.
+/// The largest error of an estimate, in hundredths.
 const WITHIN: u64 = 5;
 
 #[test]
@@ -104,7 +104,7 @@ fn changes_of_files_are_shown_line_by_line() {
 #[test]
 fn requests_after_a_compaction_and_an_undo_are_shown_as_they_went_out() {
     let Some(talk) = Talk::new(&[]) else { return };
-    // What follows an undo begins as what went before it did, and ends otherwise.
+    // The request after an undo begins like the one before it, and ends differently.
     let checks = Checks { prefix: false, ..Checks::default() };
     let steps = [
         push("First part", "it is read").reasoning("A subtask."),
@@ -164,7 +164,7 @@ fn look(topic: &str) -> Step {
     ))
 }
 
-/// Whoever looks is another process than the one that answers OpenCode.
+/// A process that shows views, which is not the one that answers OpenCode.
 struct Viewer {
     engine: Engine,
     session: String,
@@ -246,7 +246,7 @@ fn on_the_wire(request: &RecordedRequest) -> Said {
         let text = content_text(&message["content"]);
         match message["role"].as_str().unwrap() {
             "system" => {}
-            // OpenCode asks for a summary in words that its message does not have.
+            // OpenCode requests a summary in words that its message does not contain.
             "user" => say(&mut said, "user", &text.replace("What did we do so far?", "")),
             "tool" => say(&mut said, "result", &text),
             _ => {

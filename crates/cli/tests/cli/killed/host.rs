@@ -1,5 +1,5 @@
-//! A host that goes on when the process of its plugin has ended, as the plugin and `OpenCode` do: messages are shown
-//! again, a call is repeated, any other hook that was not answered is over.
+//! A host that continues when the process of its plugin has ended, as the plugin and `OpenCode` do: messages are
+//! shown again, a call is repeated, any other hook that was not answered is over.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -48,7 +48,7 @@ pub(in crate::cli) struct Host {
 impl Host {
     pub(in crate::cli) fn new(trouble: Trouble) -> Self {
         let desk = TestEnv::new();
-        // Somebody else has made the store and looks on until the first process has begun: the log of
+        // Another connection has made the store and stays open until the first process has begun: so the log of
         // writes is longer than any other file that the process makes.
         let folder = callstack_store::prepare(&desk.project()).unwrap();
         let other = callstack_store::Store::open_unchecked(&folder).unwrap();
@@ -151,7 +151,7 @@ impl Host {
         }
     }
 
-    /// The error with which the process refuses what is asked.
+    /// Returns the error with which the process refuses a request.
     pub(in crate::cli) fn refused(&mut self, method: &str, params: &Value) -> String {
         self.asked(method, params).unwrap_err()
     }
@@ -301,7 +301,7 @@ fn transactions(log: &[u8], start: u64) -> Vec<u64> {
     const HEADER: usize = 32;
     let page = u32::from_be_bytes(log[8..12].try_into().unwrap()) as usize;
     let frames = log[HEADER..].chunks_exact(24 + page).zip(1..);
-    // The size of the database, where the page is the last one of a transaction.
+    // In the last page of a transaction, this is the size of the database; else 0.
     let commits = frames.filter(|(frame, _)| frame[4..8] != [0; 4]);
     let ends = commits.map(|(_, n): (_, usize)| (HEADER + n * (24 + page)) as u64);
     ends.filter(|end| *end > start).collect()

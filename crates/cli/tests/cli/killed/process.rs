@@ -64,7 +64,7 @@ impl Process {
     }
 
     fn say(&mut self, request: &Value) {
-        // One that has ended reads nothing, which shows when it is asked.
+        // A process that has ended reads nothing, which shows when it is asked.
         let line = format!("{request}\n");
         let _written = self.input.as_mut().map(|input| input.write_all(line.as_bytes()));
     }
@@ -88,7 +88,7 @@ fn keep_signal() -> &'static Path {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
         let library = folder.join("keep_signal.so");
         let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/cli/killed/keep_signal.c");
-        // Several tests may be at it, each in a process of its own.
+        // Several tests may build it at the same time, each in a process of its own.
         let made = tempfile::Builder::new().tempfile_in(folder).unwrap().into_temp_path();
         let mut compiler = Command::new("cc");
         compiler.args(["-shared", "-fPIC", "-o"]).arg(&made).args([source, "-ldl"]);

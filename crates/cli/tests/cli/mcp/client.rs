@@ -62,7 +62,7 @@ impl Client {
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))
     }
 
-    /// The answer to a request; what else is said until then is of no interest.
+    /// Returns the answer to a request, and ignores everything before it.
     pub(crate) fn answer(&mut self, id: u64) -> Value {
         loop {
             let message = self.next();
@@ -87,7 +87,7 @@ impl Client {
         self.request("tools/call", &json!({"name": name, "arguments": arguments}))
     }
 
-    /// What a tool answers that has to succeed, as a program reads it.
+    /// Returns the answer of a tool that has to succeed, as a program reads it.
     #[track_caller]
     pub(crate) fn tool(&mut self, name: &str, arguments: &Value) -> Value {
         let mut result = self.call(name, arguments);

@@ -155,7 +155,7 @@ fn work_is_framed_and_folded_without_any_call_of_ours() {
     assert!(3 * with[19] < without[19], "{with:?} {without:?}");
 }
 
-/// Inside a folded turn only what its items returned, and why files were changed, may name the work.
+/// Of a folded turn, only the results of its items and the reasons of changes may name the work.
 #[track_caller]
 fn assert_no_work_but_results(request: &RecordedRequest) {
     let text = request.render();

@@ -1,4 +1,4 @@
-//! Summaries that don't come: what was said is not lost, and the agent goes on.
+//! Summaries that don't come: no words are lost, and the agent continues.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};

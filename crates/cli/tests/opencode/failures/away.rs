@@ -45,7 +45,7 @@ fn frames_stay_folded_while_the_binary_is_away_and_once_it_is_back() {
     wait_until_recorded(&talk, &session);
     fs::remove_file(&binary).unwrap();
     kill_host(talk.server.process().pid());
-    // The tools go with the binary, and the cache with them.
+    // Without the binary the tools are missing, and so the cache is lost.
     talk.project.model.skip_next_prefix_check(&session);
     talk.server.prompt(&session, "What did they say?").unwrap();
     let Talk { project, server } = talk;

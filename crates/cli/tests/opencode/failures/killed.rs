@@ -55,8 +55,8 @@ fn a_killed_host_process_costs_the_agent_nothing() {
     assert!(!output.contains("without frames"), "the kills were felt:\n{output}");
 }
 
-/// Stands between `OpenCode` and the binary. The file `mode` beside it says what happens to the next call of a tool,
-/// or to the next `continue`: `lose` ends both after the tool's work and before its answer, `die` after its answer,
+/// Stands between `OpenCode` and the binary. The file `mode` beside it chooses the fate of the next call of a tool,
+/// or of the next `continue`: `lose` ends both after the tool's work and before its answer, `die` after its answer,
 /// `hang` never answers anything more. Each happens once.
 pub(super) const BETWEEN: &str = r#"#!/usr/bin/env node
 const { spawn } = require("node:child_process")

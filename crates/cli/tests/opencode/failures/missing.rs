@@ -83,7 +83,7 @@ fn without_a_working_binary_the_agent_works_as_without_the_plugin() {
         let sessions = project.model.sessions();
         let requests = project.model.agent_requests(sessions.last().unwrap());
         same(&requests, &project.model.agent_requests(&sessions[0]));
-        // 3 s for the greeting and a quarter of one for each of five hooks, on a machine that is busy.
+        // 3 s for the greeting and a quarter of a second for each of five hooks, on a busy machine.
         let added = done.took.saturating_sub(alone.took);
         assert!(added < Duration::from_secs(12), "{}: {added:?}", binary.display());
     }
@@ -109,7 +109,7 @@ fn frames_begin_when_the_binary_appears() {
     ]);
     session.say("Look around");
     symlink(talk.project.callstack.path(), &binary).unwrap();
-    // Tools and system prompt come, which no earlier request had.
+    // Tools and system prompt are new in this request.
     talk.project.model.skip_next_prefix_check(&session.id);
     session.say("Now look closer");
     let requests = session.finished();

@@ -160,7 +160,7 @@ fn flame_pop_can_request_a_compaction_based_summary() {
         results.find(GENERATED).is_some_and(|at| at > own),
         "the user's words first: {results}"
     );
-    // All steps were asked for: the agent went on by itself. It does so in the parent.
+    // All steps were requested: the agent continued by itself, in the parent.
     assert_eq!(engine(&talk.project.sealed).active(&session.id).unwrap().map(|it| it.0), Some(1));
 }
 

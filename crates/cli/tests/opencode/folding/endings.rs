@@ -1,4 +1,4 @@
-//! Frames that end otherwise than completed, and pops that are refused.
+//! Frames that end in other ways than completed, and pops that are refused.
 
 use callstack_scripted_model::Step;
 use serde_json::json;
