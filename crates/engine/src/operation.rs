@@ -56,9 +56,9 @@ pub(crate) trait Operate {
     const LISTED: bool = false;
     /// Whether it changes what is stored.
     const ACCESS: Access;
-    /// How a repeated call is answered.
+    /// The way in which a repeated call is answered.
     const REPEATED: Repeated;
-    /// Who may call it.
+    /// The callers that it is for.
     const CALLERS: &'static [CallerKind] = EVERYBODY;
     /// Whether it needs a host that is [`HostKind::Folding`]. From one that only calls it is hidden, and refused.
     const NEEDS_FOLDING: bool = false;
@@ -103,9 +103,9 @@ pub struct Operation {
     pub listed: bool,
     /// Whether it changes what is stored.
     pub access: Access,
-    /// How a repeated call is answered.
+    /// The way in which a repeated call is answered.
     pub repeated: Repeated,
-    /// Who may call it.
+    /// The callers that it is for.
     pub callers: &'static [CallerKind],
     /// Whether it needs a host that is [`HostKind::Folding`]. From one that only calls it is hidden, and refused.
     pub(crate) needs_folding: bool,

@@ -1,4 +1,4 @@
-//! Measures what it costs a transaction to look whether the files of its store are still there.
+//! Measures the cost of a transaction's check that the files of its store are still there.
 
 #![expect(clippy::print_stdout, reason = "its figures are for whoever runs it")]
 #![expect(
@@ -45,7 +45,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// The files that are looked at.
 fn look(project: &Path) {
     for file in [DATABASE, "callstack.db-wal", "callstack.db-shm", "id"] {
-        // The mark of a store that nothing is asked about is not there.
+        // The mark, `id`, may be missing.
         let _found = fs::metadata(project.join(FOLDER).join(file));
     }
 }

@@ -1,4 +1,4 @@
-//! Answers of calls whose changes do not show by which call they were made.
+//! Answers of calls whose changes don't show which call made them.
 
 use callstack_core::event::GivenAnswer;
 use callstack_core::transcript::Anchor;
@@ -27,7 +27,7 @@ fn message(at: &Anchor) -> &str {
 }
 
 impl View<'_> {
-    /// Returns the answer that a call of a session was given.
+    /// Returns the answer that a call of a session got.
     pub fn answer_given(
         &self,
         session: &str,

@@ -1,6 +1,6 @@
-//! Packs bodies. Each is packed by itself, so that it is read and purged by itself, but after a dictionary of words
-//! that such bodies are likely to hold: compression would otherwise have to learn them from every message, and can't
-//! from a small one.
+//! Packs bodies. Each is packed by itself, so that it can be read and purged by itself, with a dictionary of words
+//! that such bodies are likely to contain: otherwise compression would have to learn them from every message, and
+//! can't from a small one.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -16,15 +16,15 @@ const PLAIN: i64 = 0;
 const PACKED: i64 = 1;
 /// There is no body any more.
 pub(crate) const PURGED: i64 = 2;
-/// Higher ones take 1 % less room, and 8 MB of memory more for the largest messages.
+/// Higher levels take 1 % less room, and 8 MB more memory for the largest messages.
 const LEVEL: i32 = 6;
 
-/// The shapes of the messages of several agents and common words in them, invented and written for this; likelier
-/// ones come later. Bodies can only be read with the very text that they were written with: another one is another
-/// file, with a higher number.
+/// The shapes of the messages of several agents and common words in them, written for this purpose; likelier ones
+/// come later. Bodies can only be read with the same text with which they were written: a new text is a new file,
+/// with a higher number.
 const TEXT: &str = include_str!("bodies/words-1.txt");
 
-/// Line ends are for people; no JSON of one line has any.
+/// Line ends in the text are for people; JSON on one line has none.
 static WORDS: LazyLock<Vec<u8>> =
     LazyLock::new(|| TEXT.lines().flat_map(str::as_bytes).copied().collect());
 static PACKING: LazyLock<EncoderDictionary<'static>> =
@@ -38,7 +38,7 @@ thread_local! {
     static UNPACKER: RefCell<Option<Decompressor<'static>>> = const { RefCell::new(None) };
 }
 
-/// A body as it is to be stored, and the code that says how.
+/// Returns a body in its stored form, and the code of that form.
 pub(crate) fn packed(plain: &[u8]) -> (i64, Cow<'_, [u8]>) {
     let packed = PACKER.with_borrow_mut(|packer| {
         let packer = match packer {
@@ -53,7 +53,7 @@ pub(crate) fn packed(plain: &[u8]) -> (i64, Cow<'_, [u8]>) {
     }
 }
 
-/// A body of so many `bytes` as it came, from what is stored with this code.
+/// Returns a body of so many `bytes` as it came, from its stored form with this code.
 pub(crate) fn unpacked(code: i64, stored: Vec<u8>, bytes: usize) -> io::Result<Vec<u8>> {
     match code {
         PLAIN => Ok(stored),

@@ -7,13 +7,13 @@ use crate::messages::hex;
 
 #[test]
 fn the_words_are_what_they_were() {
-    // Where this fails, bodies that are stored would come back otherwise: put the text back, and let what
-    // is new have a file and a code of its own.
+    // If this fails, stored bodies would be read wrongly: restore the text, and give the new one a file and a code of
+    // its own.
     let hash = hex(&Sha256::digest(&*WORDS));
     assert_eq!(hash, "741d1259fa63d8e7785267eab85a347fe8365955aff2197b2b00549eb6f22975");
 }
 
-/// Returns an id that no two messages of a session have in common.
+/// Returns an id that is unique among the messages of a session.
 fn id(at: u64) -> String {
     let hash = hex(&Sha256::digest(at.to_be_bytes()));
     format!("{}-{}-{}-{}-{}", &hash[..8], &hash[8..12], &hash[12..16], &hash[16..20], &hash[20..32])
@@ -121,7 +121,7 @@ proptest! {
     #[test]
     fn every_byte_comes_back(bodies in proptest::collection::vec(bodies(), 1..6)) {
         let stored: Vec<_> = bodies.iter().map(|plain| packed(plain)).collect();
-        // In another order than they were packed in: none needs another.
+        // In another order than that of packing: no body needs another one.
         for (plain, (code, body)) in bodies.iter().zip(&stored).rev() {
             prop_assert!(body.len() <= plain.len());
             let back = unpacked(*code, body.to_vec(), plain.len()).unwrap();

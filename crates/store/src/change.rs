@@ -34,7 +34,7 @@ impl<'c> Change<'c> {
         self.view
     }
 
-    /// Appends events at the time `at` (milliseconds since 1970) and brings the tables up to them.
+    /// Appends events at the time `at` (milliseconds since 1970) and applies them to the tables.
     pub fn append(&mut self, at: i64, events: &[Event]) -> Result<(), StoreError> {
         for event in events {
             let body = serde_json::to_string(event)?;

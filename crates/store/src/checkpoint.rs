@@ -1,5 +1,5 @@
-//! Writes the content of the write-ahead log back into the database. One process at a time does, and records how it
-//! left the file: if the file is found otherwise, somebody has written to it in another way.
+//! Writes the content of the write-ahead log back into the database. One process at a time does that, and records the
+//! state in which it leaves the file: if the file is found in another state, somebody else has written to it.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Read as _, Seek as _, Write as _};
@@ -16,7 +16,7 @@ pub(crate) const NOTE: &str = "callstack.db-checkpoint";
 /// The log is written back once it has so many pages, as in SQLite.
 pub(crate) const FULL: i32 = 1_000;
 
-/// A database file as it was left: whatever writes to it changes this.
+/// The state in which a database file was left: every write to it changes this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Stamp {
     inode: u64,
@@ -95,7 +95,7 @@ impl Note {
         read(&mut self.0)
     }
 
-    /// Whether a database is as its user last saw it, or as it was noted to be left.
+    /// Whether a database is in the state that its user last saw, or in the recorded one.
     fn knows(&mut self, database: &Path, presence: &Presence) -> bool {
         Stamp::at(database)
             .is_ok_and(|found| found == presence.stamp || self.read() == Noted::Left(found))
@@ -122,7 +122,7 @@ impl Note {
 fn share(note: &File, database: &Metadata) {
     use std::os::unix::fs::MetadataExt as _;
     let Ok(own) = note.metadata() else { return };
-    // Where this fails, the file belongs to another member of the group, who has set it.
+    // If this fails, the file belongs to another member of the group, who has set the mode.
     if own.mode() != database.mode() {
         drop(note.set_permissions(database.permissions()));
     }
@@ -153,8 +153,8 @@ fn read(file: &mut File) -> Noted {
     }
 }
 
-/// How a process that opens a database finds it. `is_fresh` if there was nothing in its write-ahead log: whatever
-/// is in the database then is all there is.
+/// Returns the state of a database when a process opens it. `is_fresh` if its write-ahead log was empty: the database
+/// then holds everything.
 pub(crate) fn stamp_at_opening(database: &Path, is_fresh: bool) -> io::Result<Stamp> {
     let Some(mut note) = Note::lock(database, Duration::from_secs(1))? else {
         return Stamp::at(database);
@@ -165,7 +165,7 @@ pub(crate) fn stamp_at_opening(database: &Path, is_fresh: bool) -> io::Result<St
     }
 }
 
-/// Whether a database that is not as it was known came to be so by a checkpoint.
+/// Whether a checkpoint explains that a database is not in its known state.
 pub(crate) fn explains(database: &Path, found: Stamp, patience: Duration) -> Explained {
     let text = open_plain(OpenOptions::new().read(true), &path_of(database));
     match text.map(|mut file| read(&mut file)) {
@@ -179,7 +179,7 @@ pub(crate) fn explains(database: &Path, found: Stamp, patience: Duration) -> Exp
         Ok(Some(mut note)) => match (note.read(), Stamp::at(database)) {
             (Noted::Left(stamp), Ok(found)) if stamp == found => Explained::Wholly,
             (Noted::Begun, _) => {
-                // The next one to look takes note of it if this can't.
+                // If this fails, the next check records it.
                 drop(note.leave(database));
                 Explained::Wholly
             }
@@ -194,7 +194,7 @@ pub(crate) fn explains(database: &Path, found: Stamp, patience: Duration) -> Exp
 pub(crate) enum Explained {
     /// It was, or nobody can know.
     Wholly,
-    /// One is being taken right now, and was not over in time.
+    /// One is being taken, and was not over in time.
     UnderWay,
     /// Nothing was noted.
     Unknown,
@@ -202,16 +202,16 @@ pub(crate) enum Explained {
     Not,
 }
 
-/// Takes a checkpoint, unless another process does or the file is not as it was left. The caller has the turn and has
-/// just checked the files.
+/// Takes a checkpoint, unless another process does or the file is not in the recorded state. The caller has the turn
+/// and has just checked the files.
 pub(crate) fn take(connection: &Connection, database: &Path, presence: &mut Presence) {
     let take = || connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
-    // Pages that can't be taken over now are taken over later: they are on the disk.
+    // Pages that can't be written back now are written back later: they are on the disk.
     noting(database, presence, Duration::ZERO, || drop(take()));
 }
 
-/// Does something that writes to the database itself. None if it was not done, since another process takes a
-/// checkpoint or the file is not as it was left.
+/// Runs something that writes to the database itself. None if it was not run, because another process takes a
+/// checkpoint or the file is not in the recorded state.
 pub(crate) fn noting<T>(
     database: &Path,
     presence: &mut Presence,
@@ -220,7 +220,7 @@ pub(crate) fn noting<T>(
 ) -> Option<T> {
     let mut note = match Note::lock(database, patience) {
         Ok(note) => note?,
-        // Without a note others look more closely at the file.
+        // Without a note others check the file more closely.
         Err(_) => return Some(act()),
     };
     if !note.knows(database, presence) {
@@ -234,8 +234,8 @@ pub(crate) fn noting<T>(
     Some(done)
 }
 
-/// A connection that is being closed. SQLite takes a checkpoint by itself when the last one is, and may be killed or
-/// run out of space in the middle of it.
+/// A connection that is being closed. SQLite takes a checkpoint by itself when the last one is closed, and may be
+/// killed or run out of space in the middle of it.
 #[derive(Debug)]
 pub(crate) struct Closing {
     note: Note,
@@ -244,9 +244,9 @@ pub(crate) struct Closing {
 
 impl Closing {
     /// Records that a checkpoint may follow, until the result is dropped. None if another process takes one, since
-    /// this connection is not the last one then, and if the file is not as it was left.
+    /// this connection is not the last one then, or if the file is not in the recorded state.
     pub(crate) fn begin(database: &Path, presence: &Presence) -> Option<Self> {
-        // Another connection of this process may be closed just now.
+        // Another connection of this process may be closing at the moment.
         const PATIENCE: Duration = Duration::from_millis(50);
         let mut note = Note::lock(database, PATIENCE).ok()??;
         if !note.knows(database, presence) {

@@ -14,7 +14,7 @@ use crate::frames::frame_num;
 use crate::project::{Writer, sql};
 use crate::store::View;
 
-/// How many compactions there were of each type: those that brought a summary, and those that failed.
+/// The numbers of compactions of each type: those that brought a summary, and those that failed.
 pub type CompactionCounts = BTreeMap<CompactionType, (u64, u64)>;
 
 const COMPACTION: &str =
@@ -150,7 +150,7 @@ impl View<'_> {
         self.compactions("WHERE session = ?1 AND notice IS NOT NULL ORDER BY seq", params![session])
     }
 
-    /// How many compactions there were, of a session or of all.
+    /// Returns the numbers of compactions, of a session or of all.
     pub fn compaction_counts(&self, session: Option<&str>) -> Result<CompactionCounts, StoreError> {
         self.connection
             .prepare_cached(

@@ -67,7 +67,7 @@ impl View<'_> {
             .map_err(|source| self.failed(source))
     }
 
-    /// How many delegations are being worked on: those of frames in progress whose callers wait.
+    /// Returns the number of delegations that are being worked on: those of frames in progress whose callers wait.
     pub(crate) fn live_delegations(&self) -> Result<u64, StoreError> {
         self.connection
             .prepare_cached(

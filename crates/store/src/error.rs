@@ -1,4 +1,4 @@
-//! Errors of a store, worded so that somebody can act on them.
+//! Errors of a store, in words on which people can act.
 
 use std::path::PathBuf;
 
@@ -41,13 +41,13 @@ pub enum StoreError {
         /// Why.
         detail: String,
     },
-    /// Another store took the place of an open one. The next call goes on with that.
+    /// Another store took the place of an open one. The next call continues with the new one.
     #[error("the store {path} was replaced by another one while it was in use")]
     Replaced {
         /// The database file.
         path: PathBuf,
     },
-    /// Somebody deletes or exchanges the files of the store just now.
+    /// Somebody is deleting or exchanging the files of the store.
     #[error("the files of the store {path} are being exchanged")]
     Disturbed {
         /// The database file.
@@ -72,7 +72,7 @@ pub enum StoreError {
         path: PathBuf,
         /// The message of SQLite.
         detail: String,
-        /// Whether a write was refused. What was read otherwise may be damaged or cut.
+        /// Whether a write was refused. After a failed read, the content may be damaged or cut.
         writing: bool,
     },
     /// No store could be found or made.
@@ -129,7 +129,7 @@ fn listed(candidates: &[(FrameNum, String, String)], more: bool) -> String {
     format!("{}{}", named.join(", "), if more { " or others" } else { "" })
 }
 
-/// An SQLite error without the place it happened at; the store adds its path on the way out.
+/// Makes the error of the store at `path` from an SQLite error.
 pub(crate) fn at(path: &std::path::Path, source: rusqlite::Error) -> StoreError {
     use rusqlite::ErrorCode;
     let path = path.to_path_buf();

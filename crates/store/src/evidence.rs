@@ -53,14 +53,14 @@ impl View<'_> {
         self.told(&format!("SELECT e.frame, e.body {COUNTED} ORDER BY e.num"), [])
     }
 
-    /// Returns the evidence of one span from when it was last closed.
+    /// Returns the evidence that was taken when a span was last closed.
     pub fn span_evidence(&self, span: SpanNum) -> Result<Evidence, StoreError> {
         let found =
             self.told("SELECT frame, body FROM evidence WHERE span = ?1", params![signed(span.0)])?;
         Ok(found.into_values().next().unwrap_or_default())
     }
 
-    /// How the last range of work in each of some frames ended, in a line, where that is known.
+    /// Returns the end of the last range of work in each of some frames, in a line, where that is known.
     pub fn evidence_briefs(
         &self,
         frames: impl IntoIterator<Item = FrameNum>,

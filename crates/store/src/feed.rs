@@ -17,13 +17,13 @@ use crate::project::signed;
 use crate::store::{Store, View};
 use crate::unreadable::{bytes_of, event_of};
 
-/// The bodies of a batch have no more bytes than this, unless it is one event alone.
+/// The most bytes of the bodies of a batch, unless it is a single event.
 const BATCH_BYTES: usize = 8 << 20;
 
 /// A place in the event log: directly after an event, or at the beginning.
 ///
-/// Its text is the event's number and time, `12-1763900000000`, or the number alone. With the time it is noticed that
-/// another store, or an older state of the same one, has an event of that number.
+/// Its text is the event's number and time, `12-1763900000000`, or the number alone. The time shows whether another
+/// store, or an older state of the same one, has an event of that number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct EventCursor {
     /// The number of the event; 0 for the beginning of the log.
@@ -106,13 +106,13 @@ impl LoggedEvent {
     }
 }
 
-/// The events after a place, or the answer that the log does not go on from there.
+/// The events after a place, or the answer that the log does not continue from there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum EventBatch<E = LoggedEvent> {
     /// The next events in order, without a gap; none if there are no further ones.
     Events(Vec<E>),
-    /// The place is not in this log: another store, or an older state of the same one, has taken the place of the
-    /// log in which it was. What the reader knows is to be read again, and followed from `newest`.
+    /// The place is not in this log: another store, or an older state of the same one, has replaced the log in which
+    /// it was. The reader has to read everything again, and to continue from `newest`.
     Gap {
         /// The end of the log.
         newest: EventCursor,
@@ -190,8 +190,8 @@ impl Store {
         self.read_whichever(|view| view.events_after(after, limit))
     }
 
-    /// Reads the store that is at the path now, also if it has just taken the place of another one: for readers that
-    /// notice that by the log itself.
+    /// Reads the store that is at the path now, even if it has just replaced another one: for readers that notice
+    /// that by the log itself.
     pub(crate) fn read_whichever<T>(
         &self,
         read: impl Fn(&View<'_>) -> Result<T, StoreError>,

@@ -23,7 +23,7 @@ pub(crate) fn apply(writer: &Writer<'_, '_>, event: &Event) -> Result<(), StoreE
                 params![sql(*frame), moment.as_str(), state],
             )
         }
-        // One that is not known stays unknown when work in the frame begins once more.
+        // An unknown state stays unknown when work in the frame begins once more.
         Event::FilesCorrected { frame, state } => writer.run(
             "UPDATE file_states SET state = ?3 WHERE frame = ?1 AND moment = ?2",
             params![sql(*frame), FileMoment::Begun.as_str(), state.as_deref().unwrap_or_default()],
@@ -41,7 +41,7 @@ pub(crate) fn apply(writer: &Writer<'_, '_>, event: &Event) -> Result<(), StoreE
     }
 }
 
-/// Work in a frame goes on: where it ended before it has ended no longer.
+/// Removes the state at the end of a frame in which work goes on.
 pub(crate) fn goes_on(writer: &Writer<'_, '_>, frame: FrameNum) -> Result<(), StoreError> {
     writer.run(
         "DELETE FROM file_states WHERE frame = ?1 AND moment = ?2",
@@ -67,7 +67,7 @@ impl View<'_> {
             .map_err(|source| self.failed(source))
     }
 
-    /// The states that frames have been given, and those by which rollbacks can be taken back.
+    /// Returns the states that frames have, and those that are needed to take rollbacks back.
     pub fn needed_file_states(&self) -> Result<Vec<String>, StoreError> {
         self.connection
             .prepare(

@@ -46,7 +46,7 @@ impl View<'_> {
         Ok(ancestors)
     }
 
-    /// Returns attached children in their order; those that another frame replaces are that one's.
+    /// Returns attached children in their order; those that another frame replaces are children of that one.
     pub fn children(&self, parent: Option<FrameNum>) -> Result<Vec<Frame>, StoreError> {
         self.wholes(
             &format!(
@@ -205,7 +205,7 @@ impl View<'_> {
             .map_err(|source| self.failed(source))
     }
 
-    /// The frame that was most recently made active in any session that is worked in, and still is.
+    /// Returns the frame that was most recently made active, and still is, in any session that is worked in.
     pub fn most_recently_active(&self) -> Result<Option<FrameNum>, StoreError> {
         self.connection
             .prepare_cached(

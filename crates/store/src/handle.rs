@@ -2,7 +2,7 @@
 //!
 //! POSIX locks belong to a process and a file: closing any handle of the file gives up the locks that SQLite holds
 //! through others. The next process to close the database would then take itself for the last one, and delete the
-//! write-ahead log that this process goes on writing to.
+//! write-ahead log to which this process still writes.
 
 use std::collections::BTreeMap;
 use std::fs::{File, Metadata, OpenOptions};
@@ -43,8 +43,8 @@ pub(crate) struct Handle {
     id: Option<FileId>,
     /// None only while it is being closed.
     file: Option<File>,
-    /// The write-ahead log and its index that connections of this process have open, while any has. SQLite shares
-    /// the index among them, so that none may have another log.
+    /// The write-ahead log and its index that connections of this process have open, while any has. SQLite shares the
+    /// index among them, so all must have the same log.
     logs: Mutex<Weak<LogFiles>>,
 }
 
@@ -64,7 +64,7 @@ impl Handle {
         let file = open_plain(&mut options, path)?;
         let id = FileId::of(&file.metadata()?);
         if let Some(known) = id.and_then(|id| open.get(&id)).and_then(Weak::upgrade) {
-            // It has come to this path since it was looked for: to close it would cost the others their locks.
+            // It has come to this path since the check: closing it would cost the others their locks.
             std::mem::forget(file);
             return Ok(known);
         }
@@ -80,7 +80,7 @@ impl Handle {
         self.id
     }
 
-    /// Whether this process has the file at `path` open. True for any file where the system does not tell files apart.
+    /// Whether this process has the file at `path` open. True for any file where the system does not identify files.
     pub(crate) fn is_open_at(path: &Path) -> bool {
         match std::fs::symlink_metadata(path) {
             Ok(metadata) if FileId::of(&metadata).is_none() => true,
@@ -101,7 +101,7 @@ impl Handle {
     }
 
     /// Records the log that a connection has open, which keeps the result. None if other connections of this process
-    /// have another one open.
+    /// have another log open.
     pub(crate) fn has_open(&self, files: LogFiles) -> Option<Arc<LogFiles>> {
         let mut logs = self.logs.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = logs.upgrade() {
@@ -152,7 +152,7 @@ impl Drop for Handle {
         let Some(id) = self.id else { return };
         let mut open = lock();
         if open.get(&id).is_some_and(|other| other.strong_count() > 0) {
-            // Somebody has opened the file in the meantime: to close it would cost them their locks.
+            // Another connection has opened the file in the meantime: closing it would cost that one its locks.
             std::mem::forget(self.file.take());
         } else {
             // Closed before anybody else can look it up.

@@ -1,5 +1,5 @@
-//! How far the log of events had come, as far as a process knows. It only ever grows: one that ends earlier, or
-//! goes on otherwise, is that of another store or of a copy.
+//! The end of the log of events that a process knows of. A log only grows: one that ends earlier, or continues
+//! differently, belongs to another store or to a copy.
 
 use rusqlite::{Connection, OptionalExtension as _};
 
@@ -47,7 +47,7 @@ impl History {
         Ok(found == Some(at))
     }
 
-    /// How many events of this log another one lacks that is an earlier state of it or has nothing to do with it.
+    /// Returns the number of events of this log that another one lacks, which is an earlier state of it or unrelated.
     pub(crate) fn lost_in(&self, other: &Self) -> u64 {
         let length = |history: &Self| history.newest.map_or(0, |(seq, _)| seq);
         let is_earlier = self.first == other.first;

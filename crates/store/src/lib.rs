@@ -1,5 +1,5 @@
-//! Keeps what callstack knows: the event log and the tables that are derived from it, and the bodies
-//! of messages, in one SQLite file that several processes use at the same time.
+//! The store of callstack's data: the event log, the tables that are derived from it, and the bodies of messages, in
+//! one SQLite file that several processes use at the same time.
 //!
 //! Not here: the meaning of commands (`core`), and callers (`engine`, `hosts`).
 

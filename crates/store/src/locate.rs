@@ -15,8 +15,8 @@ pub const FOLDER: &str = ".callstack";
 pub const DATABASE: &str = "callstack.db";
 
 /// The nearest folder from `start` upwards that has a store, as git finds its repository; in a git work
-/// tree none above its root. The home folder is never taken for a project, and neither is a folder of
-/// somebody else's or one that everybody shares.
+/// tree none above its root. The home folder is never taken for a project, and neither is another user's folder or
+/// one that everybody shares.
 pub fn find(start: &Path, home: Option<&Path>) -> Option<PathBuf> {
     let root = git_root(start, home);
     folders(start, home)
@@ -71,9 +71,9 @@ pub fn last_written(project: &Path) -> Option<i64> {
     times.max()
 }
 
-/// Makes the store's folder in a project, for its owner only and ignored by git, and returns it. An existing one is
-/// restricted before a store is made in it, and whenever everybody may read it: a store that is shared with a group
-/// stays shared. No link is followed.
+/// Makes the store's folder in a project, for its owner only and ignored by git, and returns it. An existing folder
+/// is restricted before a store is made in it, and whenever everybody may read it: a store that is shared with a
+/// group stays shared. No link is followed.
 pub fn prepare(project: &Path) -> Result<PathBuf, StoreError> {
     let folder = project.join(FOLDER);
     let failed = |source| StoreError::Io { path: folder.clone(), source };
@@ -100,8 +100,8 @@ pub fn prepare(project: &Path) -> Result<PathBuf, StoreError> {
     Ok(folder)
 }
 
-/// Has git ignore a folder of callstack's own. A `.gitignore` that is there already stays where the folder `is_used`,
-/// since the user may have changed it; in a new one it came with the project, and may have git take what is to come.
+/// Makes git ignore a folder of callstack's own. An existing `.gitignore` stays if the folder `is_used`, since the user
+/// may have changed it; in a new folder it came with the project, and may let git track files that will be made there.
 pub fn keep_from_git(folder: &Path, is_used: bool) -> io::Result<()> {
     let ignore = folder.join(".gitignore");
     let mut how = OpenOptions::new();
@@ -115,7 +115,7 @@ pub fn keep_from_git(folder: &Path, is_used: bool) -> io::Result<()> {
     open_plain(how.write(true), &ignore)?.write_all(b"*\n")
 }
 
-/// Whether a file has git ignore all that is beside it.
+/// Whether a file makes git ignore everything beside it.
 fn ignores_all(path: &Path) -> bool {
     let text = open_plain(OpenOptions::new().read(true), path).and_then(io::read_to_string);
     text.is_ok_and(|text| {

@@ -1,5 +1,5 @@
-//! Which frames' logs have to be written to their files: those of frames that ended, and again when
-//! more of their transcript becomes known or they are open again.
+//! The frames whose logs have to be written to their files: when they end, and again when more of their transcript
+//! becomes known or they are resumed.
 
 use callstack_core::event::{MessageRef, PurgedMessages};
 use callstack_core::frame::FrameNum;
@@ -51,7 +51,7 @@ pub(crate) fn changed(writer: &Writer<'_, '_>, frame: FrameNum) -> Result<(), St
     )
 }
 
-/// The step that ended a frame is only complete once its call has come back.
+/// The step that ended a frame is only complete once its call has returned.
 pub(crate) fn recorded(
     writer: &Writer<'_, '_>,
     session: &str,
@@ -88,7 +88,7 @@ pub(crate) fn purged(
         )?;
     }
     for frame in frames {
-        // Their logs contain it, and may be of other sessions.
+        // The frames in whose logs it stands may belong to other sessions.
         writer.run(
             "INSERT OR REPLACE INTO logs_due (frame, since)
              SELECT a.num, ?2 FROM frames AS f JOIN frames AS a ON a.num IN (f.parent, f.consolidated)
@@ -176,13 +176,13 @@ impl View<'_> {
 }
 
 impl Change<'_> {
-    /// Has the log of a frame written again, because its file has gone.
+    /// Requests the log of a frame again, because its file is missing.
     pub fn want_log(&self, frame: FrameNum) -> Result<(), StoreError> {
         self.view()
             .run("INSERT OR IGNORE INTO logs_due (frame, since) VALUES (?1, 0)", [sql(frame)])
     }
 
-    /// The log that was due lies in its file now. It stays due if something happened since.
+    /// Records that a due log was written to its file. It stays due if something changed since.
     pub fn log_written(&self, due: LogDue) -> Result<(), StoreError> {
         self.view().run(
             "DELETE FROM logs_due WHERE frame = ?1 AND since = ?2",

@@ -1,4 +1,4 @@
-//! Masks: lines that replace results of calls while the work that they belong to goes on.
+//! Masks: lines that replace results of calls while their work goes on.
 
 use callstack_core::event::MaskedOutput;
 use callstack_core::fold::Mask;
@@ -17,7 +17,7 @@ pub struct StoredMask {
     pub settled_serial: i64,
 }
 
-/// A line that is there already stays as it is: it was sent.
+/// An earlier line stays as it is: it was sent.
 pub(crate) fn add(
     writer: &Writer<'_, '_>,
     session: &str,
@@ -48,7 +48,7 @@ impl View<'_> {
             .map_err(|source| self.failed(source))
     }
 
-    /// When a message of a session was stored last, in milliseconds since 1970.
+    /// Returns the time at which a message of a session was stored last, in milliseconds since 1970.
     pub fn last_recorded(&self, session: &str) -> Result<Option<i64>, StoreError> {
         self.connection
             .prepare_cached(

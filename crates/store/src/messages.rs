@@ -36,11 +36,11 @@ pub struct StoredMessage {
     pub id: String,
     /// The host's JSON, mended where not every reader would take it as it is.
     pub json: String,
-    /// The bytes that are stored, where they are not the JSON above: it had to be mended, or could not be made of them.
+    /// The stored bytes, where they differ from `json`: they had to be mended, or could not be read as JSON.
     pub as_it_came: Option<Vec<u8>>,
     /// When it was stored, or purged; milliseconds since 1970.
     pub at: i64,
-    /// Whether it was removed for good. Its JSON then says so and nothing else.
+    /// Whether it was removed for good. Its JSON then contains nothing but that.
     pub purged: bool,
 }
 
@@ -55,9 +55,9 @@ impl StoredMessage {
 }
 
 impl Change<'_> {
-    /// Stores messages in order. One that is there with the same content is left alone; one whose
-    /// content changed is stored as a further version at its old place. One that was purged stays so,
-    /// whatever it says now. Returns how many were written.
+    /// Stores messages in order. One that is already stored with the same content is left alone; one whose content
+    /// changed is stored as a further version at its old place. One that was purged stays purged, whatever its
+    /// content is now. Returns the number of messages that were written.
     pub fn record_messages(
         &mut self,
         at: i64,
@@ -248,7 +248,7 @@ impl View<'_> {
         Ok(found)
     }
 
-    /// Returns messages whose bodies can't be read, or were changed, a line each; of many the first.
+    /// Returns messages whose bodies can't be read, or were changed, a line each; only the first `most`.
     pub(crate) fn damaged_messages(&self, most: usize) -> Result<Vec<String>, StoreError> {
         let sound = |row: &Row<'_>| -> rusqlite::Result<bool> {
             let bytes: i64 = row.get(4)?;
@@ -330,8 +330,8 @@ pub(crate) fn message_of(row: &Row<'_>) -> rusqlite::Result<StoredMessage> {
     })
 }
 
-/// Returns the readable part of a stored body, and its bytes if that is not all of it. A damaged body does not keep
-/// anybody from the messages around it.
+/// Returns the readable part of a stored body, and its bytes if that is not all of it. A damaged body does not make
+/// the messages around it unreadable.
 fn readable(id: &str, code: i64, stored: Vec<u8>, bytes: usize) -> (String, Option<Vec<u8>>) {
     let stands_for = |why: String| {
         let part = json!({"type": UNREADABLE, "text": why});

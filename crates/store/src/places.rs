@@ -1,4 +1,4 @@
-//! Where frames' work stands in the transcripts of sessions, and in whose work a message stands.
+//! The places of frames' work in the transcripts of sessions, and the frame to which a message belongs.
 
 use callstack_core::frame::FrameNum;
 use callstack_core::transcript::SpanNum;
@@ -31,7 +31,7 @@ pub struct MessageRange {
 }
 
 impl MessageRange {
-    /// How many messages it has.
+    /// Returns the number of its messages.
     pub fn messages(&self) -> u64 {
         self.last.saturating_sub(self.first)
     }
@@ -42,9 +42,8 @@ impl MessageRange {
     }
 }
 
-/// Spans with the places of the last message before them and of their last one. A span whose beginning
-/// or end no message is known by reaches from or to the end of the transcript: too much is better than
-/// too little.
+/// Spans with the places of the last message before them and of their last one. A span whose first or last message is
+/// unknown reaches from the beginning or to the end of the transcript: too much is better than too little.
 pub(crate) const STRETCHES: &str = "SELECT num, frame, session, coalesce(open_seq, 0) AS first,
     origin NOT IN ('root', 'turn', 'first_turn', 'todo') AND open_call IS NOT NULL AS takes_calls,
     CASE WHEN closed = 0 OR close_undone = 1 OR close_seq IS NULL
@@ -59,7 +58,7 @@ pub(crate) const STRETCHES: &str = "SELECT num, frame, session, coalesce(open_se
 pub struct SpanEnd {
     /// The place of its last message.
     pub seq: u64,
-    /// When that message was stored first.
+    /// The time at which that message was first stored.
     pub at: i64,
 }
 
@@ -75,7 +74,7 @@ impl View<'_> {
             .map_err(|source| self.failed(source))
     }
 
-    /// Where a span ended; none while it is open, and where its last message is not stored.
+    /// Returns the place where a span ended; none while it is open, or if its last message is not stored.
     pub fn span_ends(&self, span: SpanNum) -> Result<Option<SpanEnd>, StoreError> {
         self.connection
             .prepare_cached(
@@ -93,8 +92,7 @@ impl View<'_> {
             .map_err(|source| self.failed(source))
     }
 
-    /// Where the work of a frame stands, in the order in which it was done. No message is in two of
-    /// them.
+    /// Returns the ranges of a frame's work, in the order in which it was done. No message is in two of them.
     pub fn ranges(&self, frame: FrameNum) -> Result<Vec<MessageRange>, StoreError> {
         let found: Vec<MessageRange> = self
             .connection
@@ -125,8 +123,8 @@ impl View<'_> {
         Ok(ranges)
     }
 
-    /// Whether it is known where the work of a frame begins and ends. A message that was lost before it was
-    /// written may have been its beginning or its end.
+    /// Whether the beginning and the end of a frame's work are known. Either may have been a message that was lost
+    /// before it was written.
     pub fn is_placed(&self, frame: FrameNum) -> Result<bool, StoreError> {
         self.connection
             .prepare_cached(&format!(
@@ -136,7 +134,7 @@ impl View<'_> {
             .map_err(|source| self.failed(source))
     }
 
-    /// Where a message of a session is in the tree: in the frame whose work was going on.
+    /// Returns the place of a message of a session in the tree: the frame whose work was going on.
     pub fn message_place(
         &self,
         session: &str,
@@ -148,7 +146,7 @@ impl View<'_> {
         Ok(Some(MessagePlace { frame, position: self.position_in(frame, session, seq)? }))
     }
 
-    /// The innermost frame whose work the message at a place is part of: of two that hold it the one that
+    /// Returns the innermost frame to whose work the message at a place belongs: of two that contain it, the one that
     /// began later.
     pub fn frame_at(&self, session: &str, seq: u64) -> Result<Option<FrameNum>, StoreError> {
         self.connection
@@ -166,7 +164,7 @@ impl View<'_> {
             .map_err(|source| self.failed(source))
     }
 
-    /// The place of a session's message in the log of the frame whose work it is part of.
+    /// Returns the place of a session's message in the log of the frame to whose work it belongs.
     pub fn position_in(&self, frame: FrameNum, session: &str, seq: u64) -> Result<u64, StoreError> {
         let mut before = 0;
         for range in self.ranges(frame)? {

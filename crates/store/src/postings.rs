@@ -1,6 +1,6 @@
-//! Which messages hold which terms: a list of messages for each term, kept in runs. A run knows messages that
-//! were stored one after the other. What is new becomes a short run, and short ones are merged to longer ones
-//! beside that, so that nothing that is written is long and a question still meets few.
+//! The messages that contain each term: a list for each term, kept in runs. A run covers messages that were stored
+//! one after the other. New messages become a short run, and short runs are merged into longer ones by and by, so
+//! that every write is short and a question still reads few runs.
 
 mod lists;
 mod merge;
@@ -18,10 +18,10 @@ pub(crate) type Clause = Vec<Vec<u32>>;
 
 /// Terms that are no words have numbers from here on.
 const MARKS: u32 = 1 << 31;
-/// To look at a message costs as much as to read so many bytes of lists.
+/// Bytes of lists that cost as much to read as a message.
 const A_MESSAGE: usize = 6 * 1024;
 
-/// The number of a term that is a word, of which the store keeps which it is.
+/// Returns the number of a term that is a word, from the word's number in the store.
 pub(crate) fn word(num: i64) -> u32 {
     // No store has two thousand million different words; if one had, some would share their lists.
     u32::try_from(num.rem_euclid(i64::from(MARKS))).unwrap_or_default()
@@ -36,7 +36,7 @@ pub(crate) fn mark(hash: u64) -> u32 {
 #[derive(Clone, Debug)]
 struct IndexSegment {
     num: i64,
-    /// How often it was merged.
+    /// The number of merges that it comes from.
     level: i64,
     first: i64,
     last: i64,
@@ -70,7 +70,7 @@ impl IndexSegment {
         self.state == State::Whole
     }
 
-    /// How many messages it may know.
+    /// The number of messages that it may cover.
     fn messages(&self) -> usize {
         usize::try_from(self.last - self.first).unwrap_or_default() + 1
     }
@@ -82,8 +82,8 @@ fn term_at(at: i64) -> u32 {
 }
 
 impl View<'_> {
-    /// Lets the index know messages, which are newer than all that it knows and come in their order, each with
-    /// its terms, and goes on with merging.
+    /// Adds messages to the index, which are newer than all that it has and come in order, each with its terms; then
+    /// continues merging.
     pub(crate) fn keep_postings(
         &self,
         messages: impl IntoIterator<Item = (i64, Vec<u32>)>,
@@ -206,7 +206,7 @@ impl View<'_> {
         Ok(found.unwrap_or_default())
     }
 
-    /// About how many bytes the list of a term has in a run, without reading it where it is long.
+    /// Returns about how many bytes the list of a term has in a run, without reading a long list.
     fn size_of(&self, run: &IndexSegment, term: u32) -> Result<usize, StoreError> {
         let long = self
             .connection
@@ -300,7 +300,7 @@ impl View<'_> {
         Ok(terms)
     }
 
-    /// Shows `see` the rows of a run as they are when it comes to them.
+    /// Calls `see` with the rows of a run, each as it is at that moment.
     fn each_row(
         &self,
         run: &IndexSegment,

@@ -5,13 +5,13 @@ use proptest::prelude::*;
 use super::*;
 use crate::store::Store;
 
-/// Some are merged in several goes, and few stay as they are.
+/// Some are merged in several steps, and few stay as they are.
 const SMALL: Pace = Pace { long: 40, least: 1 };
 const TERMS: u32 = 8;
 
 #[derive(Clone, Debug)]
 enum Step {
-    /// Messages with some terms each, and so many more that stand in no others' way.
+    /// Messages with some terms each, and each with so many further terms of its own.
     Keep(Vec<(BTreeSet<u32>, u32)>),
     /// One message of so many.
     Forget(i64),
@@ -36,7 +36,7 @@ fn ask(view: &View<'_>, wanted: &[Clause]) -> Vec<i64> {
     found
 }
 
-/// No two runs know of one message, and there are few, also of those that wait to be removed.
+/// Asserts that no two runs cover the same message, and that there are few, including those that wait to be removed.
 fn check_runs(view: &View<'_>) {
     let mut runs = view.runs().unwrap();
     assert!(runs.len() < 60, "{runs:?}");

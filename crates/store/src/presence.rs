@@ -1,5 +1,5 @@
-//! Whether the files of an open database are still those at its path: somebody may delete or replace them while a
-//! process writes to files that are not at the path any more.
+//! Checks that the files of an open database are still those at its path: somebody may delete or replace them while a
+//! process writes to the old ones.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,11 +20,11 @@ pub(crate) struct Presence {
     pub(crate) refused: Option<Stamp>,
     /// The mark of the store, if there was one.
     mark: Option<Stamp>,
-    /// The write-ahead log and its index. They stay as long as anybody has the database open.
+    /// The write-ahead log and its index. They stay as long as any process has the database open.
     logs: Arc<LogFiles>,
 }
 
-/// How the files are missing.
+/// The way in which the files are missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Absence {
     /// There is no file at the path.
@@ -55,8 +55,8 @@ impl Presence {
         Some(Self { database, stamp, refused: None, mark: mark(path), logs })
     }
 
-    /// Returns how the files are missing; none if they are all there. Waits up to `patience` for a checkpoint that is
-    /// being taken.
+    /// Returns the way in which the files are missing; none if they are all there. Waits up to `patience` for a
+    /// checkpoint that is being taken.
     pub(crate) fn absence(&mut self, path: &Path, patience: Duration) -> Option<Absence> {
         let Ok(metadata) = fs::metadata(path) else { return Some(Absence::Missing) };
         if FileId::of(&metadata) != Some(self.database) {

@@ -29,7 +29,7 @@ pub(crate) fn apply(view: &View<'_>, seq: i64, at: i64, event: &Event) -> Result
     let writer = Writer { view, seq, at };
     match event {
         Event::SessionOpened { session } => writer.run(
-            // One that was imported and is gone on with is worked in from now on.
+            // An imported session that is continued is worked in from now on.
             "INSERT INTO sessions (id, host, parent, root, active, active_seq, changed_seq)
              VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6)
              ON CONFLICT (id) DO UPDATE SET host = excluded.host, recorded = 0, figures = NULL,
@@ -48,7 +48,7 @@ pub(crate) fn apply(view: &View<'_>, seq: i64, at: i64, event: &Event) -> Result
             writer.run("UPDATE sessions SET root = ?2 WHERE id = ?1", params![session, sql(*frame)])
         }
         Event::SessionRecorded { session, figures } => {
-            // Plain numbers: nothing of them can fail to be written.
+            // Plain numbers, whose serialization can't fail.
             let figures = figures.and_then(|figures| serde_json::to_string(&figures).ok());
             writer.run(
                 "UPDATE sessions SET recorded = 1, figures = coalesce(?2, figures) WHERE id = ?1",
@@ -168,7 +168,7 @@ pub(crate) fn apply(view: &View<'_>, seq: i64, at: i64, event: &Event) -> Result
                    SET text = excluded.text, renderer = excluded.renderer, seq = excluded.seq",
                 params![session, slot, text, renderer, seq],
             )?;
-            // Texts that one process has sent are sent by every other one, too.
+            // Every other process has to send the texts that one process has sent.
             writer.run("UPDATE sessions SET changed_seq = ?2 WHERE id = ?1", params![session, seq])
         }
         Event::SessionStateSet { session, state } => writer.set_session_state(session, state),

@@ -4,9 +4,9 @@
 //!
 //! A purge also removes the messages' hashes, the evidence, and the copies in names and results of frames from earlier
 //! events (`copies`). That is the only change that is ever made to events; the tables are derived again afterwards, and
-//! texts that repeated what was purged are rendered again. All other texts that were sent stay byte for byte, in other
-//! sessions whatever they say (`reach`, `repeats`). The step of a push is purged whole where some of its calls belong
-//! to the frame.
+//! texts that repeated purged content are rendered again. All other texts that were sent stay byte for byte, and so
+//! do those in unrelated sessions even if they have the same words (`reach`, `repeats`). The step of a push is purged
+//! whole where some of its calls belong to the frame.
 
 mod copies;
 mod late;
@@ -40,7 +40,7 @@ pub use late::PastPurge;
 /// The content of a purge.
 #[derive(Clone, Debug, Default)]
 pub struct Purge {
-    /// Who removes it.
+    /// The name of the person or program that removes it.
     pub by: String,
     /// The frames whose logs go.
     pub frames: Vec<FrameNum>,
@@ -48,7 +48,7 @@ pub struct Purge {
     pub unplaced: Vec<FrameNum>,
     /// Where the messages stand.
     pub ranges: Vec<MessageRange>,
-    /// The sessions that go as a whole, with what processes have been shown of them and not stored yet.
+    /// The sessions that go as a whole, with messages that processes have been shown and not stored yet.
     pub sessions: Vec<String>,
 }
 
@@ -148,9 +148,10 @@ impl View<'_> {
 
 impl Store {
     /// Removes messages for good: their bodies, their entries in the search index, the evidence that was taken from
-    /// them, their hashes in the log of events, and the copies in names and results of frames. `due` says what goes,
-    /// by the state that is changed: nothing can be stored in between. `returned` gives the new text of each span whose fold repeated them. The logs of these frames are marked as purged, too. Remains in
-    /// the file go with [`Self::erase`].
+    /// them, their hashes in the log of events, and the copies in names and results of frames. `due` decides what
+    /// goes, from the state that is then changed: nothing can be stored in between. `returned` makes the new text of
+    /// each span whose fold repeated them. The logs of these frames are marked as purged, too. Remains in the file go
+    /// with [`Self::erase`].
     pub fn purge<E: From<StoreError>>(
         &self,
         at_time: i64,
@@ -159,7 +160,7 @@ impl Store {
     ) -> Result<(), E> {
         self.write(|change| {
             let purge = due(&change.view())?;
-            // What is deleted is overwritten always, not only where that costs no further write.
+            // Deleted content is always overwritten, not only where that costs no further write.
             change.view().set_pragma("secure_delete", "ON")?;
             let outcome = change.purge(at_time, &purge, returned);
             change.view().set_pragma("secure_delete", "FAST")?;
@@ -282,8 +283,8 @@ impl View<'_> {
         })
     }
 
-    /// Changes events of a kind for good, where `change` says that it did. Nothing but a purge ever changes
-    /// an event.
+    /// Changes events of a kind for good, where `change` returns that it did. Nothing but a purge ever changes an
+    /// event.
     pub(crate) fn rewrite_events(
         &self,
         kind: &str,

@@ -66,7 +66,7 @@ pub struct Rebuilt {
 impl Store {
     /// Checks the file, and the derived tables against the log. Changes nothing.
     pub fn check(&self) -> Result<Health, StoreError> {
-        // Deriving is tried out in a transaction that is never committed.
+        // The tables are derived in a transaction that is never committed.
         if self.is_read_only() {
             return self.read(|view| {
                 let damage = damage(view)?;
@@ -171,14 +171,14 @@ impl Change<'_> {
     }
 }
 
-/// An error without its list of all the kinds of events that there are.
+/// Returns the text of an error without its list of all kinds of events.
 fn brief(error: &serde_json::Error) -> String {
     let text = error.to_string();
     text.split_once(", expected one of").map_or(text.clone(), |(why, _)| why.to_owned())
 }
 
-/// Projects an event as a whole or not at all, and returns why not: it may refer to rows of another event that could
-/// not be read.
+/// Projects an event as a whole or not at all. Returns the reason if it fails: it may refer to rows of another event
+/// that could not be read.
 fn apply_alone(
     view: &View<'_>,
     seq: i64,
@@ -254,7 +254,7 @@ fn readable(value: ValueRef<'_>) -> Value {
 fn contents(view: &View<'_>) -> Result<BTreeMap<String, Vec<String>>, StoreError> {
     let mut tables = BTreeMap::new();
     for table in DERIVED {
-        // A count that has gone back to nothing is as good as none.
+        // A count that has returned to 0 is the same as none.
         let filter = if table == "frame_counts" { "WHERE n <> 0" } else { "" };
         let mut rows: Vec<String> = view
             .connection

@@ -39,7 +39,7 @@ impl View<'_> {
         }
     }
 
-    /// Frames that somebody may have meant by a reference that means none, with their titles: the one with this
+    /// Returns frames that may have been meant by a reference that names none, with their titles: the one with this
     /// number, else the newest with these words in their titles.
     pub fn near(&self, reference: &str) -> Result<Vec<(FrameNum, String)>, StoreError> {
         let reference = reference.trim();
@@ -98,14 +98,14 @@ impl View<'_> {
         if reference.is_empty() {
             return Ok(Vec::new());
         }
-        // Every handle begins so, whatever the ids begin with.
+        // Every handle begins with `f`, whatever the ids begin with.
         if reference == "f" {
             return self.nums("SELECT num FROM frames WHERE id > ?1 ORDER BY num LIMIT 6", "", "");
         }
         if let Ok(FrameNum(digits)) = reference.parse::<FrameNum>() {
             return self.handles_beginning_with(digits);
         }
-        // The highest character there is ends the range of all texts that begin so.
+        // The highest character ends the range of all texts with this beginning.
         let end = format!("{reference}\u{10ffff}");
         self.nums(
             "SELECT num FROM frames WHERE id >= ?1 AND id < ?2

@@ -67,8 +67,8 @@ pub(crate) fn check_readable(connection: &Connection, path: &Path) -> Result<(),
     Ok(())
 }
 
-/// Checks in one transaction, since another process may be making the store: marks from before that
-/// and tables from after it look like another program's. Returns the version.
+/// Checks in one transaction, since another process may be making the store: the marks before and the tables after
+/// that would look like those of another program. Returns the version.
 fn check_at_once(connection: &Connection, path: &Path) -> Result<i64, StoreError> {
     let failed = |source| at(path, source);
     let transaction = connection.unchecked_transaction().map_err(failed)?;

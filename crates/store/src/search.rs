@@ -1,5 +1,5 @@
-//! The search index: which messages and frames hold all of some terms. It lags the stored messages until somebody
-//! catches up with them, off every hot path.
+//! The search index: it finds the messages and frames that contain all of some terms. New messages are indexed later,
+//! off every hot path.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -27,7 +27,7 @@ const EVENTS_AT_ONCE: i64 = 256;
 /// A message of any session, as a search sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IndexedMessage {
-    /// Grows with each message that is stored, over all sessions.
+    /// Its number, which grows with each stored message, over all sessions.
     pub num: i64,
     /// The session that it belongs to.
     pub session: String,
@@ -36,7 +36,7 @@ pub struct IndexedMessage {
 }
 
 impl Change<'_> {
-    /// Indexes some of the messages that were stored since the last time: messages of some `bytes` in all, whose text
+    /// Indexes some of the messages that were stored since the last call, about `bytes` in all, with the texts that
     /// `text_of` takes out of their JSON, and the frames that changed. Returns whether anything is left.
     pub fn index(
         &mut self,
@@ -106,8 +106,8 @@ impl View<'_> {
             || newest("SELECT coalesce(max(seq), 0) FROM events")? > self.indexed(EVENTS)?)
     }
 
-    /// Shows `see` the messages of which the index knows all of this, the newest first, until it has seen
-    /// enough; returns whether it has. Where nothing is known, all messages. With `within`, only those that lie
+    /// Calls `see` with the messages that have all of these clues in the index, the newest first, until it has seen
+    /// enough, and returns whether it has. Without clues these are all messages. With `within`, only those that lie
     /// in one of these ranges; others are not even decoded.
     pub fn visit_messages_known_by<E: From<StoreError>>(
         &self,
@@ -141,8 +141,8 @@ impl View<'_> {
         })
     }
 
-    /// Frames of which the index knows all of this, the newest first, at most `most`. Where nothing is
-    /// known, all frames.
+    /// Returns frames that have all of these clues in the index, the newest first, at most `most`. Without clues
+    /// these are all frames.
     pub fn frames_known_by(
         &self,
         known: &Narrowed,
@@ -257,8 +257,8 @@ fn touched(event: &Event) -> Option<FrameNum> {
     }
 }
 
-/// All that is said of a frame: identity, results, decisions, pins, paths. Each of it once, in the
-/// order in which a person would read it.
+/// Returns all texts of a frame, each once: identity, results, decisions, pins, paths, in the order in which a person
+/// would read them.
 pub fn said_of(frame: &Frame) -> String {
     let identity = &frame.identity;
     let mut lines: Vec<&str> =

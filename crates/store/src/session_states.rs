@@ -1,4 +1,4 @@
-//! What is kept of sessions beside the texts that their models were sent.
+//! The state that is kept of sessions beside the texts that their models were sent.
 
 use callstack_core::session_state::{BrokenTurn, SessionState, StaleReach};
 use rusqlite::{OptionalExtension as _, params};
@@ -15,7 +15,7 @@ const BROKEN_TURN: &str = "broken_turn";
 const STALE: &str = "stale_";
 
 impl Writer<'_, '_> {
-    /// Takes over a state in the place of the one before; of marks, each message has its own.
+    /// Replaces an earlier state of the same kind; each message has its own marks.
     pub(crate) fn set_session_state(
         &self,
         session: &str,
@@ -55,7 +55,7 @@ impl Writer<'_, '_> {
 }
 
 impl View<'_> {
-    /// Whether frame mode was on when a session last went on. None where no text of ours was sent in it before.
+    /// Whether frame mode was on when a session last continued. None where no text of ours was sent in it before.
     pub fn kept_frame_mode(&self, session: &str) -> Result<Option<bool>, StoreError> {
         Ok(self.session_state(session, FRAME_MODE)?.map(|value| value == "on"))
     }
@@ -65,7 +65,7 @@ impl View<'_> {
         Ok(self.session_state(session, TOKENS_PER_ESTIMATE)?.and_then(|it| it.parse().ok()))
     }
 
-    /// Tokens that a session's model takes at most, where that is known.
+    /// The most tokens that a session's model takes, where that is known.
     pub fn model_limit(&self, session: &str) -> Result<Option<u64>, StoreError> {
         Ok(self.session_state(session, MODEL_LIMIT)?.and_then(|it| it.parse().ok()))
     }

@@ -204,7 +204,7 @@ impl View<'_> {
             .map_err(|source| self.failed(source))
     }
 
-    /// The sessions that work in a frame, but for those that were only read from recordings.
+    /// Returns the sessions that work in a frame, except those that were only read from recordings.
     pub fn working_sessions(&self) -> Result<Vec<Session>, StoreError> {
         self.connection
             .prepare_cached(
@@ -267,7 +267,7 @@ impl View<'_> {
             .map_err(|source| self.failed(source))
     }
 
-    /// The session that was worked in last; those that were only read from recordings are none.
+    /// Returns the session that was worked in last, without regard to those that were only read from recordings.
     pub fn latest_session(&self) -> Result<Option<Session>, StoreError> {
         self.connection
             .prepare_cached(
@@ -278,8 +278,8 @@ impl View<'_> {
             .map_err(|source| self.failed(source))
     }
 
-    /// Other sessions than one, those that were worked in last first; those that were only read from recordings are
-    /// none.
+    /// Returns sessions except one, those that were worked in last first, without those that were only read from
+    /// recordings.
     pub fn latest_sessions(&self, not: &str, most: usize) -> Result<Vec<String>, StoreError> {
         let most = i64::try_from(most).unwrap_or(i64::MAX);
         self.connection

@@ -37,7 +37,7 @@ impl View<'_> {
         self.subagents_where("WHERE s.until <= ?1 ORDER BY s.until, s.session", [now])
     }
 
-    /// When the next child session's frames end by themselves.
+    /// Returns the time at which the next child session's frames end by themselves.
     pub fn next_subagent(&self) -> Result<Option<i64>, StoreError> {
         self.connection
             .prepare_cached("SELECT min(until) FROM subagents WHERE until IS NOT NULL")
@@ -60,14 +60,14 @@ impl View<'_> {
         reference: &str,
         limit: u32,
     ) -> Result<Vec<SubagentSession>, StoreError> {
-        // The highest character there is ends the range of all texts that begin so.
+        // The highest character ends the range of all texts with this beginning.
         self.subagents_where(
             "WHERE s.session >= ?1 AND s.session < ?2 ORDER BY s.session LIMIT ?3",
             params![reference, format!("{reference}\u{10ffff}"), limit],
         )
     }
 
-    /// How many child sessions there were, those that are only counted any more among them.
+    /// Returns the numbers of child sessions, including those that are only counted by now.
     pub fn subagent_stats(&self) -> Result<SubagentStats, StoreError> {
         let counts: Vec<(String, i64)> = self
             .connection
@@ -110,7 +110,7 @@ impl View<'_> {
     }
 }
 
-/// Projects a change in the knowledge about a child session.
+/// Projects a change of the record of a child session.
 pub(crate) fn apply(
     view: &View<'_>,
     at: i64,

@@ -18,13 +18,13 @@ const SUGGESTION: &str = "SELECT num, session, frame, heuristic, confidence, sub
 pub struct StoredSuggestion {
     /// The suggestion.
     pub suggestion: Suggestion,
-    /// How it ended, at the time that was asked for; none while it waits.
+    /// Its end, as of the time that was asked for; none while it waits.
     pub end: Option<SuggestionEnd>,
-    /// When it ended; milliseconds since 1970.
+    /// The time of its end; milliseconds since 1970.
     pub ended_at: Option<i64>,
 }
 
-/// How many suggestions of a heuristic came to each end.
+/// The numbers of a heuristic's suggestions by their ends.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SuggestionCounts {
     /// Waiting.

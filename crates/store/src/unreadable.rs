@@ -1,5 +1,4 @@
-//! Events whose bodies can't be read. They stay in the log as they are, and all that reads it goes on
-//! without them.
+//! Events whose bodies can't be read. They stay in the log as they are, and readers skip them.
 
 use callstack_core::event::Event;
 use callstack_core::frame::FrameNum;
@@ -26,13 +25,13 @@ pub struct LeftOut {
     pub why: String,
 }
 
-/// All that deriving the tables leaves out, and the frames that go with it.
+/// Everything that is left out when the tables are derived, and the frames that go with it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Omitted {
     /// Events that can't be read, and events that depend on these.
     pub events: Vec<LeftOut>,
-    /// Frames that were in the tables, and are not in those that were derived.
+    /// Frames that were in the tables, and are not in the derived ones.
     pub frames: Vec<FrameNum>,
 }
 

@@ -2,8 +2,8 @@
 //!
 //! The system's notices of changed files are only hints. They come when the write-ahead log is written, and the commit
 //! becomes visible a moment later by a change of shared memory, which makes no notice; network file systems and
-//! exhausted limits make none at all. After a hint the log is therefore looked at several times, and each second for
-//! ever.
+//! exhausted limits make none at all. Therefore the log is checked several times after a hint, and each second in any
+//! case.
 
 mod folder;
 
@@ -45,7 +45,8 @@ impl Signal {
         *self.raised.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until the signal was raised more often than `known`, or the time is over. Returns how often it was.
+    /// Waits until the signal was raised more often than `known`, or the time is over. Returns the number of times
+    /// that it was raised.
     fn wait(&self, known: u64, time: Duration) -> u64 {
         let raised = self.raised.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self.changed.wait_timeout_while(raised, time, |raised| *raised == known);
@@ -56,8 +57,8 @@ impl Signal {
 /// A reader that follows the event log and waits for its next events, whichever process appends them. There may be
 /// any number of them; those of one [`Store`] share its connection and one watch of its folder.
 ///
-/// After a restart of the reader, a watch that begins at its last [`cursor`](Self::cursor) goes on without a loss and
-/// without a repetition.
+/// After a restart of the reader, a watch that begins at its last [`cursor`](Self::cursor) continues without a loss
+/// and without a repetition.
 #[derive(Debug)]
 pub struct Watch {
     store: Arc<Store>,
@@ -74,7 +75,7 @@ pub struct StopWatch {
 }
 
 impl StopWatch {
-    /// Ends the wait of the watch that goes on now, and makes every later one end at once.
+    /// Ends a wait that is going on, and makes every later one end at once.
     pub fn stop(&self) {
         self.is_stopped.store(true, Ordering::Release);
         self.store.signal.raise();
@@ -105,10 +106,10 @@ impl Watch {
         self.is_stopped.load(Ordering::Acquire)
     }
 
-    /// Waits until [`next_batch`](Self::next_batch) has something to return: events, or that there is a gap. False if `timeout`
-    /// is over before, or the watch was stopped.
+    /// Waits until [`next_batch`](Self::next_batch) has something to return: events, or a gap. False if `timeout`
+    /// passes first, or the watch was stopped.
     ///
-    /// After an error the watch can be waited with again.
+    /// After an error, `wait` can be called again.
     pub fn wait(&mut self, timeout: Duration) -> Result<bool, StoreError> {
         let begun = Instant::now();
         let mut known = self.store.signal.count();
@@ -136,7 +137,7 @@ impl Watch {
     }
 
     /// Takes the next events, at most `limit`: those that are there already, without waiting. After a gap the watch
-    /// goes on from the end of the log.
+    /// continues from the end of the log.
     pub fn next_batch(&mut self, limit: usize) -> Result<EventBatch, StoreError> {
         let batch = self.store.events_after(self.cursor, limit)?;
         match &batch {
@@ -148,7 +149,7 @@ impl Watch {
         Ok(batch)
     }
 
-    /// Whether the log is not where this watch is. A store that is disturbed or busy just now is looked at again.
+    /// Whether the log has another end than this watch knows. A store that is disturbed or busy is checked again.
     fn is_behind(&self) -> Result<bool, StoreError> {
         let is_behind = self.store.read_whichever(|view| {
             let newest = view.newest_event()?;
@@ -163,7 +164,7 @@ impl Watch {
     }
 
     /// Asks the system for notices about the store's folder, unless it gives them already. Where it can't, the log is
-    /// looked at each second.
+    /// checked each second.
     fn watch_folder(&mut self) {
         let signal = &self.store.signal;
         self.folder = signal.folders.watch(self.store.path(), signal);

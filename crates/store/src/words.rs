@@ -1,4 +1,4 @@
-//! The words in all stored texts, so that words with some letters are found without reading texts.
+//! The words of all stored texts: finds words that contain given letters, without reading texts.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -9,11 +9,11 @@ use crate::error::StoreError;
 use crate::postings::{self, Clause};
 use crate::store::View;
 
-/// Letters of the pieces by which words are known, and the characters that count as a letter after a word's last.
+/// Letters of the pieces by which words are found, and the characters that count as a letter after a word's last one.
 const PIECE: usize = 3;
 const END: char = '§';
-/// The most words that a question asks for; letters in more words are not specific, and each makes a question slower.
-/// The first ones where nothing else is known.
+/// The most words in a question: letters that more words contain are not specific, and each word makes a question
+/// slower. If there are no other clues, the first ones are used.
 const MOST_WORDS: usize = 64;
 const MOST_WORDS_MORE: usize = 8;
 /// Words that are examined for that.
@@ -80,7 +80,7 @@ impl View<'_> {
             .map_err(|source| self.failed(source))
     }
 
-    /// Forgets words that stand nowhere any more. What knows frames by them has been merged before.
+    /// Forgets words that no text contains any more. The index of frames, which uses them, has been merged before.
     pub(crate) fn forget_words(&self) -> Result<(), StoreError> {
         let known = self.known_terms()?;
         let mut gone: Vec<(i64, String)> = self
@@ -135,7 +135,7 @@ impl View<'_> {
         Ok(Narrowed { question, wanted, is_whole })
     }
 
-    /// The numbers of terms, but for sets with a word that stands nowhere.
+    /// Returns the numbers of terms, without sets that have a word that stands nowhere.
     fn clause<'t>(
         &self,
         sets: impl Iterator<Item = impl Iterator<Item = &'t String>>,

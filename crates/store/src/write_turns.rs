@@ -1,5 +1,5 @@
-//! Connections of one process to one database take turns in writing. SQLite has one that finds another
-//! writing sleep and look again, for longer each time; a turn is had as soon as it is free.
+//! Connections of one process to one database take turns in writing. In SQLite, a connection that finds another one
+//! writing sleeps and tries again, for longer each time; a turn is taken as soon as it is free.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -24,33 +24,33 @@ struct Shared {
     file: Mutex<Current>,
 }
 
-/// The file that the connections of the process go on with after theirs had vanished.
+/// The file with which the connections of the process continue after theirs had vanished.
 #[derive(Debug, Default)]
 struct Current {
     id: Option<FileId>,
-    /// Open on that file: the connections of the process come to it one after the other, and it may vanish before
-    /// the last one has.
+    /// A connection to that file: the connections of the process change to it one after the other, and it may vanish
+    /// before the last one has.
     keeper: Option<Open>,
     generation: u64,
     incidents: Vec<Incident>,
-    /// How far the log of events had come, as far as the process knows.
+    /// The end of the log of events that the process knows of.
     history: History,
 }
 
 /// Something that happened to the files of a store while it was open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Incident {
-    /// They had vanished, and were made again with all that they held.
+    /// They had vanished, and were made again with all of their content.
     Restored,
-    /// Others are in their place, which hold something else.
+    /// Others are in their place, with other content.
     Replaced {
-        /// How many events the one had that is gone.
+        /// The number of events in the store that is gone.
         lost: u64,
     },
 }
 
 impl Turns {
-    /// Returns the turns of everybody who has this database file open in this process.
+    /// Returns the turns of all connections of this process to a database file.
     pub(crate) fn at(path: &Path) -> Self {
         let mut open = lock(&OPEN);
         if let Some(turns) = open.get(path).and_then(Weak::upgrade) {
@@ -62,7 +62,7 @@ impl Turns {
         turns
     }
 
-    /// Waits until nobody else writes, and keeps everybody else from it until the result is dropped.
+    /// Waits until no other connection writes, and keeps all others from writing until the result is dropped.
     pub(crate) fn take(&self) -> MutexGuard<'_, ()> {
         lock(&self.0.turn)
     }
@@ -74,8 +74,8 @@ impl Turns {
         open.push(Arc::downgrade(connection));
     }
 
-    /// Runs something in a turn with a connection that the process has open already, if it has one, and returns its
-    /// result. The caller holds neither a connection nor the turn.
+    /// Runs something in a turn with an open connection of the process, if there is one, and returns its result. The
+    /// caller must hold neither a connection nor the turn.
     pub(crate) fn with_another<T>(
         &self,
         act: impl FnOnce(&mut Open, &Self) -> Result<Option<T>, StoreError>,
@@ -89,17 +89,17 @@ impl Turns {
                 Err(TryLockError::Poisoned(open)) => return act(&mut open.into_inner(), self),
                 Err(TryLockError::WouldBlock) => drop(turn),
             }
-            // Whoever has it may be reading for long, which stops no writes.
+            // Its holder may be reading for long, which stops no writes.
             drop(lock(&other));
         }
     }
 
-    /// How far the log of events had come, as far as the process knows.
+    /// The end of the log of events that the process knows of.
     pub(crate) fn history(&self) -> History {
         lock(&self.0.file).history
     }
 
-    /// Takes note of how far a log of events has come that was just opened.
+    /// Records the end of a log of events that was just opened.
     pub(crate) fn learn(&self, history: History) {
         let mut current = lock(&self.0.file);
         current.history = current.history.longer(history);
@@ -111,7 +111,7 @@ impl Turns {
         current.history = current.history.extended(newest);
     }
 
-    /// Takes note that the log of events is another one, in the same file.
+    /// Records that the log of events is another one, in the same file.
     pub(crate) fn went_back(&self, history: History) {
         let mut current = lock(&self.0.file);
         let lost = current.history.lost_in(&history);
@@ -120,7 +120,7 @@ impl Turns {
         current.incidents.push(Incident::Replaced { lost });
     }
 
-    /// Takes note that a file was made that holds everything that the one before held.
+    /// Records that a file was made with all content of the one before.
     pub(crate) fn restored(&self, keeper: Open) {
         self.found(keeper);
         lock(&self.0.file).incidents.push(Incident::Restored);
@@ -133,8 +133,8 @@ impl Turns {
         current.keeper = Some(keeper);
     }
 
-    /// Takes note that a file was found that holds something else than the one before. The connections of a
-    /// process find it one after the other; it counts once.
+    /// Records that a file with other content than the one before was found. The connections of a process find it one
+    /// after the other; it counts once.
     pub(crate) fn replaced(&self, file: Option<FileId>, before: History, history: History) {
         let mut current = lock(&self.0.file);
         if file.is_none() || current.id != file {
@@ -147,13 +147,13 @@ impl Turns {
         }
     }
 
-    /// The connection to the newest file that the process knows of, if it is another one than `file`.
+    /// Returns the connection to the newest file that the process knows of, unless that is `file`.
     pub(crate) fn take_newer_than(&self, file: Option<FileId>) -> Option<Open> {
         let mut current = lock(&self.0.file);
         if current.id == file { None } else { current.keeper.take() }
     }
 
-    /// Returns how often knowledge of the store became invalid, because another one had taken its place.
+    /// Returns how often another store took the place of this one, so that all knowledge of it became invalid.
     pub fn generation(&self) -> u64 {
         lock(&self.0.file).generation
     }

@@ -1,4 +1,4 @@
-//! When work in a frame first began.
+//! The time at which work in a frame first began.
 
 use callstack_core::decide::{Activate, Command, Plan, PlannedChild, decide};
 use callstack_core::event::Event;

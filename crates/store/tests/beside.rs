@@ -55,7 +55,7 @@ fn a_read_within_a_read_does_not_wait_for_itself() {
     for depth in [1, 8, 1, 8] {
         assert_eq!(nested(&store, depth), 1);
     }
-    // A write within a read is none within its transaction, and a read within a write does not see that.
+    // A write within a read is not part of the read's transaction, and a read within a write does not see the write.
     store.read(|_| store.write(|change| change.append(1, &[set("off")]))).unwrap();
     assert_eq!(revision(&store), 2);
     store
@@ -89,7 +89,7 @@ fn what_vanishes_during_a_read_is_made_again_by_the_next_call() {
     let project = Project::new();
     let store = project.open();
     append(&store, &[set("on")]);
-    // So that a further connection is there, and is given back.
+    // Opens a further connection, and gives it back.
     store.read(|_| store.read(|view| view.revision())).unwrap();
     store
         .read(|view| {

@@ -84,7 +84,7 @@ pub(crate) fn say(what: &str) {
 pub(crate) const WIDE: Limits =
     Limits { depth: 24, children: 1_000_000, live_frames: 1_000_000, live_sessions: 1_000_000 };
 
-/// Pushes, records a message and pops, `steps` times, and says each once it is acknowledged.
+/// Pushes, records a message and pops, `steps` times, and prints each once it is acknowledged.
 fn work(folder: &Path, session: &str, steps: u64) {
     let store = Store::open_unchecked(folder).unwrap();
     carry_out(&store, &root(session, None), &WIDE).unwrap();
@@ -110,9 +110,9 @@ fn work(folder: &Path, session: &str, steps: u64) {
     }
 }
 
-/// Pushes and pops, and does again what another store has taken the place of, until some steps after the file
-/// `overwritten` appears; says what it pushed last. Where each attempt fails until its patience is over, it says
-/// `gave up` and why: a process that is started again goes on.
+/// Pushes and pops, and repeats steps that were lost when another store took the place of theirs, until some steps
+/// after the file `overwritten` appears. Prints its last push. If each attempt fails until its patience is over, it
+/// prints `gave up` and the reason: another process then continues.
 fn insist(folder: &Path, session: &str) {
     let store = Store::open_unchecked(folder).unwrap();
     let sign = folder.with_file_name("overwritten");
@@ -134,7 +134,7 @@ fn insist(folder: &Path, session: &str) {
             };
             match error {
                 StoreError::NoFrame(_) => return Ok(false),
-                // An attempt that failed while it was committed may have been kept.
+                // An attempt that failed in its commit may have been kept.
                 StoreError::Database { .. } if !failures.is_empty() => return Ok(false),
                 StoreError::Replaced { .. }
                 | StoreError::Corrupt { .. }
@@ -170,7 +170,7 @@ fn insist(folder: &Path, session: &str) {
     say(&last.unwrap());
 }
 
-/// Names steps of a session, `times` times, and says each name once it is acknowledged.
+/// Names steps of a session, `times` times, and prints each name once it is acknowledged.
 fn name(folder: &Path, session: &str, times: u64) {
     let store = Store::open_unchecked(folder).unwrap();
     carry_out(&store, &root(session, None), &WIDE).unwrap();

@@ -132,8 +132,8 @@ fn what_a_killed_process_named_another_one_closes_once() {
         .unwrap();
 }
 
-/// By the others' locks, the process that closes a database finds out whether it is the last one, and may take the
-/// log away.
+/// A process that closes a database finds out by the others' locks whether it is the last one, and may then delete
+/// the log.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_process_that_opens_a_store_again_keeps_its_locks() {
@@ -176,7 +176,7 @@ fn a_store_that_many_make_at_once_opens_for_all_of_them() {
     }
 }
 
-/// How many of `threads` times `each` attempts get through when all begin at once.
+/// Returns how many of `threads` times `each` attempts succeed when all begin at once.
 fn race(
     project: &Project,
     limits: &Limits,

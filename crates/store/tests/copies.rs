@@ -1,4 +1,4 @@
-//! Copies that callstack made of messages go with them wherever they are, and nothing else does.
+//! Copies that callstack made of messages are purged with them wherever they are, and nothing else is.
 
 use callstack_core::compaction::{Compaction, CompactionType, Notice};
 use callstack_core::decide::{Command, Consolidate, OpenRoot, Pop, Push};

@@ -14,7 +14,7 @@ use rusqlite::Connection;
 use crate::child::{Process, WIDE, say};
 use crate::support::{Project, Refused, append, assert_sound, carry_out, pop, push, record, root};
 
-/// A store with enough in it that a part of it is not all of it.
+/// Makes a store that is large enough to be cut.
 fn filled() -> Project {
     let project = Project::new();
     let store = project.open();
@@ -34,7 +34,7 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     entries.map(|path| (path.clone(), fs::read(path).unwrap())).collect()
 }
 
-/// Opens what is no good store, and gives the error; every file is as it was.
+/// Asserts that an unusable store can't be opened and that no file changes, and returns the error.
 fn refused(project: &Project) -> StoreError {
     let before = files(&project.folder());
     let error = Store::open_unchecked(&project.folder()).expect_err("it is no store");
@@ -136,7 +136,7 @@ fn a_missing_folder_is_an_error_of_the_system() {
     assert!(matches!(error, StoreError::Io { .. }), "{error:?}");
 }
 
-/// Another process holds the write lock for longer than anybody waits.
+/// Another process holds the write lock for longer than a store waits.
 #[test]
 fn a_store_that_stays_locked_is_busy_and_unchanged() {
     let project = filled();
@@ -183,7 +183,7 @@ fn a_full_disk_loses_nothing_and_works_again_with_space() {
     assert_eq!(told, ["full", "all there", "goes on"]);
 }
 
-/// In a file system that is too small: works until it is full, looks at what is there, makes space.
+/// In a file system that is too small: works until it is full, checks what is there, makes space.
 pub(crate) fn fill(folder: &Path) {
     let ballast = folder.join("ballast");
     fs::write(&ballast, vec![0; 1 << 20]).unwrap();
@@ -251,7 +251,7 @@ fn a_log_that_grows_while_tables_are_derived_from_it_is_damaged() {
     };
     append(&store, &[event]);
     let raw = Connection::open(project.database()).unwrap();
-    // As where tables share pages: what is written to one comes up in the other.
+    // Tables that share pages: rows that are written to one appear in the other.
     raw.execute_batch(
         "CREATE TRIGGER grows AFTER INSERT ON renders BEGIN
            INSERT INTO events (at, body)

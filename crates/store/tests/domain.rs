@@ -1,5 +1,5 @@
-//! Random sequences of commands, those that must be refused among them, through the domain and the
-//! store, compared after each step with the model.
+//! Random sequences of commands, including those that must be refused, through the domain and the store, compared
+//! with the model after each step.
 
 mod harness;
 mod model;
@@ -11,7 +11,7 @@ use harness::{Harness, Step};
 /// Sessions `a` and `b` are a user's, `c` was started by `a`.
 const STARTED_BY: [Option<usize>; 3] = [None, None, Some(0)];
 
-/// A frame is named by how many frames ago it was made: recent ones are what commands are about.
+/// A frame is named by the number of frames made since: commands are mostly about recent ones.
 fn frame() -> impl Strategy<Value = usize> {
     prop_oneof![3 => 0..4usize, 1 => 0..40usize]
 }
@@ -73,8 +73,8 @@ fn a_reopened_frame_counts_as_one_in_progress() {
     harness.check_store();
 }
 
-/// Hosts lose single messages too, not only the end of a transcript: whatever spans are said to be
-/// gone or back, no session may end up in a frame that is not there, and no frame without its parent.
+/// Hosts lose single messages too, not only the end of a transcript: whichever spans are reported as gone or back, no
+/// session may end up in a frame that is not there, and no frame without its parent.
 #[derive(Clone, Debug)]
 struct Wild {
     session: usize,

@@ -17,7 +17,7 @@ use proptest::prelude::*;
 use crate::child::{Process, WIDE};
 use crate::support::{Project, append, carry_out, pop, push, record, root};
 
-/// Far longer than anything takes: a wait that lasts so long has failed.
+/// Far more time than anything needs: a wait that lasts so long has failed.
 const LONG: Duration = Duration::from_mins(1);
 
 fn set(value: &str) -> Event {
@@ -204,7 +204,7 @@ fn a_store_that_takes_the_place_of_another_one_is_a_gap() {
         fs::remove_file(format!("{}{end}", project.database().display())).unwrap();
     }
     fs::rename(other.database(), project.database()).unwrap();
-    // It is longer than the first one was, so that only the events' times tell.
+    // It is longer than the first one was, so that only the events' times show the difference.
     assert_gap(&mut watch, 3);
     let batch = from_the_start.next_batch(100).unwrap();
     assert_eq!(events(batch).len(), 3, "a reader that has read nothing has missed nothing");

@@ -212,7 +212,7 @@ pub(crate) fn fill(store: &Store) {
     record(store, "ses_a", &[("msg-1", "{\"first\":false}"), ("msg-3", TYPICAL)]);
 }
 
-/// Most of it is in the dictionary that bodies are packed with.
+/// Most of it is in the dictionary with which bodies are packed.
 const TYPICAL: &str = r#"{"info":{"id":"msg-3","sessionID":"ses_a","role":"assistant","mode":"build","agent":"build","path":{"cwd":"/home/ada/shop","root":"/home/ada/shop"},"cost":0,"tokens":{"input":812,"output":64,"reasoning":0,"cache":{"read":15104,"write":0}},"modelID":"small","providerID":"local"},"parts":[{"type":"step-start","id":"prt-1","sessionID":"ses_a","messageID":"msg-3"}]}"#;
 
 fn evidence(store: &Store, frame: FrameNum, span: SpanNum) {
@@ -313,7 +313,7 @@ fn masked(text: &str, settled_at: &str, settled_serial: i64) -> Event {
     }
 }
 
-/// Nothing for a session of which nothing is kept, as in stores that were written before there was anything.
+/// Writes nothing for a session without a state, as in stores of versions that had none.
 fn describe_states(view: &View<'_>, session: &str, text: &mut String) -> Result<(), StoreError> {
     let mode = view.kept_frame_mode(session)?;
     let (tokens, broken) = (view.tokens_per_estimate(session)?, view.broken_turn(session)?);

@@ -95,7 +95,7 @@ fn inspect(folder: &Path, acknowledged: &Acknowledged) {
         for step in &acknowledged.recorded {
             assert_eq!(messages[&format!("msg-{step}")], message("ses_a", *step));
         }
-        // No more than one step is under way: what is there beyond the last word is whole.
+        // At most one step is under way: anything beyond the last acknowledged one is complete.
         let frames = view.all_frames()?;
         assert!(frames.len() <= acknowledged.pushed.len() + 2 + frames_left_open(&frames));
         let Some(session) = view.session_row("ses_a")? else { return Ok(()) };

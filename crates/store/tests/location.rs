@@ -1,4 +1,4 @@
-//! Which store a folder belongs to, and what is made when there is none.
+//! The store that a folder belongs to, and the folder that is made when there is none.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -63,7 +63,7 @@ fn what_anybody_may_have_put_above_is_never_found() {
     fs::create_dir(place.project.join(".git")).unwrap();
     assert_eq!(find(&place.deep, Some(&place.home)), None);
     assert_eq!(project_root(&place.deep, Some(&place.home)), place.deep);
-    // Who works in it means it.
+    // A command that is started in it uses it.
     assert_eq!(find(&place.project, Some(&place.home)), Some(place.project.clone()));
 }
 
@@ -128,7 +128,7 @@ fn a_store_is_for_its_owner_only() {
         assert_eq!(mode(&folder.join(format!("{DATABASE}{beside}"))), 0o600, "{beside}");
     }
     drop(store);
-    // Somebody who shares a store with a group on purpose keeps it shared.
+    // A store that is shared with a group on purpose stays shared.
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o770)).unwrap();
     prepare(&place.project).unwrap();
     assert_eq!(mode(&folder), 0o770);
@@ -164,7 +164,7 @@ fn a_file_that_would_have_git_take_a_new_store_is_replaced() {
         prepare(&place.project).unwrap();
         assert_eq!(fs::read_to_string(&ignore).unwrap(), "*\n", "{came:?}");
     }
-    // One that ignores all that is there stays as its owner wrote it.
+    // A file that ignores everything there stays as its owner wrote it.
     let place = place();
     with_store(&place.project);
     let ignore = place.project.join(FOLDER).join(".gitignore");

@@ -1,4 +1,4 @@
-//! The store from outside: what callers of its public interface rely on.
+//! The store from outside, as callers use its public interface.
 
 #![cfg_attr(
     test,

@@ -1,4 +1,4 @@
-//! Messages: what was recorded comes back byte for byte.
+//! Messages: recorded ones come back byte for byte.
 
 use callstack_store::{MessageBody, Store, StoredMessage};
 use proptest::prelude::*;
@@ -58,7 +58,7 @@ fn large_empty_and_foreign_bodies_come_back() {
     let foreign = "\u{0}\u{7f}\u{feff}é漢字🦀\u{202e}\r\n\\\"'%";
     record(&store, "ses_a", &[("large", &large), ("", ""), ("fremd-ü", foreign)]);
     let kept = messages(&store);
-    // It is no JSON, and what looks like half a character in it is mended for whoever reads it.
+    // It is no JSON, and something like half a character in it is mended for readers.
     let stored = kept[0].as_it_came.as_deref().unwrap_or(kept[0].json.as_bytes());
     assert!(stored == large.as_bytes(), "10 MB came back otherwise");
     assert_eq!((kept[1].id.as_str(), kept[1].json.as_str()), ("", ""));
@@ -95,7 +95,7 @@ proptest! {
         ),
     ) {
         let store = Store::in_memory().unwrap();
-        // By first appearance: id, how many versions, the newest.
+        // By first appearance: the id, the number of versions, and the newest one.
         let mut told: Vec<(String, u64, String)> = Vec::new();
         for batch in batches {
             let mut changed = 0;

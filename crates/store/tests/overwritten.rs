@@ -23,7 +23,7 @@ fn folder(project: &Project) -> PathBuf {
     project.path().join(FOLDER)
 }
 
-/// How somebody else takes a backup of a store that is in use.
+/// Ways to take a backup of a store that is in use.
 const BACKUPS: [&str; 3] = [
     "cp callstack.db ../backup.db; cp callstack.db-wal ../backup.db-wal",
     // As one file.
@@ -31,7 +31,7 @@ const BACKUPS: [&str; 3] = [
     "VACUUM, with a write-ahead log",
 ];
 
-/// How somebody else puts one back.
+/// Ways to restore a backup.
 const WAYS: [&str; 7] = [
     "cp ../backup.db callstack.db",
     "cp -p ../backup.db callstack.db",
@@ -58,7 +58,7 @@ fn back_up(project: &Project, how: &str) {
     }
 }
 
-/// Takes what the write-ahead log holds over into the database.
+/// Writes the content of the write-ahead log back into the database.
 fn checkpoint(store: &Store) {
     assert_eq!(store.erase().unwrap(), Erased::Wholly);
 }
@@ -201,8 +201,8 @@ fn whoever_opens_an_overwritten_store_beside_a_live_process_finds_a_whole_one() 
     }
 }
 
-/// A copy that lands in a checkpoint of another process may leave pages of both. Such a database is never taken for a
-/// sound one.
+/// A copy during a checkpoint of another process may leave pages of both. Such a database is never taken for a sound
+/// one.
 #[test]
 fn a_backup_that_is_copied_over_while_several_processes_work_leaves_one_store_or_a_refusal() {
     let mut whole = 0;
@@ -380,7 +380,7 @@ proptest! {
         let mut acknowledged: Vec<String> = Vec::new();
         back_up(&project, BACKUPS[1]);
         for (at, (store, way, within)) in steps.into_iter().enumerate() {
-            // It says what has happened, and the next call goes on.
+            // It reports what has happened, and the next call continues.
             let _replaced = stores[store].look();
             stores[store].look().unwrap();
             if at == backup_at {

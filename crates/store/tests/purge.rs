@@ -12,7 +12,7 @@ use crate::support::carry_out;
 use crate::support::{Project, assert_sound, pop, push, record, root};
 use callstack_core::limits::Limits;
 
-/// Short enough to be stored as they are, so that they can be looked for in the files.
+/// Short enough to be stored uncompressed, so that they can be searched for in the files.
 const GONE: &str = "\"zqxvkj wibble\"";
 const KEPT: &str = "\"yplumbus grault\"";
 
@@ -68,7 +68,7 @@ fn nothing_of_it_is_left_in_any_file_and_it_never_comes_back() {
         let messages = store.read(|view| view.messages("ses_a")).unwrap();
         assert!(messages[0].purged && messages[0].at == 5_000, "{messages:?}");
         assert_eq!((messages[1].purged, messages[1].json.as_str()), (false, KEPT));
-        // Shown again, as it was or changed, it is not stored again; what is new is.
+        // A purged message that is shown again, changed or not, is not stored again; a new one is.
         assert_eq!(record(store, "ses_a", &[("m1", GONE), ("m2", KEPT)]), 0);
         assert_eq!(record(store, "ses_a", &[("m1", "\"zqxvkj again\"")]), 0);
     }

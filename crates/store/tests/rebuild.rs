@@ -30,7 +30,7 @@ const DAMAGES: [(&str, &str); 14] = [
 /// Every row of every table.
 fn rows(raw: &Connection) -> BTreeMap<String, Vec<String>> {
     let tables: Vec<String> = raw
-        // The search index catches up with whatever the other tables say.
+        // The search index follows the other tables.
         .prepare(
             "SELECT name FROM sqlite_schema
              WHERE type = 'table' AND name NOT LIKE '%\\_terms%' ESCAPE '\\'

@@ -1,4 +1,4 @@
-//! From what somebody typed to the frame that is meant.
+//! References that somebody typed, and the frames that they name.
 
 use callstack_core::decide::{Activate, Command, Plan, PlannedChild};
 use callstack_core::frame::FrameNum;
@@ -134,8 +134,8 @@ fn hostile_references_name_nothing() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 256, ..ProptestConfig::default() })]
 
-    /// Against the plain reading of the rule: an exact name wins, else the one frame with a name that
-    /// begins so.
+    /// Compares with the plain rule: an exact name wins, else the only frame with a name that begins with the
+    /// reference.
     #[test]
     fn a_reference_means_what_the_rule_says(
         reference in prop_oneof!["[fsp][erl]?[msa]?[-_n]?[0-9a-b]{0,6}", "frm-00[14][92]?a?[ab]?"],

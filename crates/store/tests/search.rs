@@ -1,4 +1,4 @@
-//! The search index: it narrows down to what holds the terms, and nothing is missing from that.
+//! The search index: it narrows down to the messages that contain the terms, and none of these is missing.
 
 use std::ops::ControlFlow;
 
@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use crate::child::WIDE;
 use crate::support::{carry_out, pop, push, record, root};
 
-/// Catches up in small steps, as is done in between other writes.
+/// Indexes in small steps, as between other writes.
 pub(crate) fn index(store: &Store) {
     while store.write(|change| change.index(64, &str::to_owned)).unwrap() {}
     assert!(!store.read(|view| view.is_behind()).unwrap());
@@ -133,7 +133,7 @@ fn a_message_is_found_in_the_frame_whose_work_it_is() {
     record(&store, "ses_a", &[("m4", "e")]);
     let span = store.read(|view| view.frame_spans(num)).unwrap().remove(0);
     let place = |seq| store.read(|view| view.message_place("ses_a", seq)).unwrap().unwrap();
-    // Where the harness anchors push and pop is its own affair; what lies between them is the frame's.
+    // The harness chooses the anchors of push and pop; the messages between them belong to the frame.
     let order = store.read(|view| view.message_order("ses_a")).unwrap();
     let at = |id: Option<&String>| {
         id.and_then(|id| order.iter().position(|known| known == id)).map(|at| at as u64 + 1)

@@ -62,7 +62,7 @@ impl From<StoreError> for Refused {
     }
 }
 
-/// Decides a command and appends what it leads to; gives the frame that it is about.
+/// Decides a command, appends its events, and returns the frame that it is about.
 pub(crate) fn carry_out(
     store: &Store,
     command: &Command,
@@ -135,7 +135,7 @@ pub(crate) fn record(store: &Store, session: &str, messages: &[(&str, &str)]) ->
     store.write(|change| change.record_messages(1_000, session, &bodies)).unwrap()
 }
 
-/// The file is sound and its tables are what the log says.
+/// Asserts that the file is sound and its tables agree with the log.
 pub(crate) fn assert_sound(store: &Store) {
     let health = store.check().unwrap();
     assert!(health.damage.is_empty() && health.drifted.is_empty(), "{health:?}");

@@ -135,7 +135,7 @@ fn a_deletion_that_goes_on_while_the_store_is_made_again_loses_nothing() {
             let id = format!("frm-{at}a");
             carry_out(store, &push("ses_a", &id, &id), &WIDE)
                 .unwrap_or_else(|error| panic!("{rest:?} {id}: {error:?}"));
-            // Whoever deletes has seen these names before, and comes to the files that were just made.
+            // The deleting program has listed these names before, and reaches the files that were just made.
             remove(&folder(&project), rest);
             let late = project.open();
             assert_eq!(late.read(|view| view.all_frames()).unwrap().len(), 3 + 2 * at, "{rest:?}");
@@ -291,7 +291,7 @@ fn what_can_not_be_made_again_is_an_error_each_time() {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 12, ..ProptestConfig::default() })]
 
-    /// Everything acknowledged is there afterwards, whatever vanishes when.
+    /// Everything acknowledged is there afterwards, whatever vanishes at any time.
     #[test]
     fn nothing_acknowledged_is_lost(
         steps in prop::collection::vec((0..3_usize, prop::option::weighted(0.3, 0..WAYS.len()), any::<bool>()), 1..12),

@@ -1,4 +1,4 @@
-//! How many frames there are of each status.
+//! Numbers of frames by status.
 
 use std::collections::BTreeMap;
 
@@ -9,22 +9,22 @@ use crate::error::StoreError;
 use crate::project::{ROOTS, WHOLE, sql};
 use crate::store::View;
 
-/// How many frames of each status there are.
+/// The number of frames of each status.
 pub type StatusCounts = BTreeMap<Status, u64>;
 
 impl View<'_> {
-    /// How many attached children of each status a frame has, or how many roots.
+    /// Returns the number of attached children of a frame, or of roots, by status.
     pub fn counts(&self, parent: Option<FrameNum>) -> Result<StatusCounts, StoreError> {
         self.counted(parent.map_or(ROOTS, sql))
     }
 
-    /// How many attached frames of each status there are in the store.
+    /// Returns the number of attached frames in the store, by status.
     pub fn all_counts(&self) -> Result<StatusCounts, StoreError> {
         self.counted(WHOLE)
     }
 
-    /// How many attached roots of each status are those of sessions that were only read from recordings,
-    /// `but` one.
+    /// Returns the number of attached roots of sessions that were only read from recordings, by status, without the
+    /// session `but`.
     pub(super) fn recorded_roots(&self, but: Option<&str>) -> Result<StatusCounts, StoreError> {
         self.grouped(
             "SELECT f.status, count(*) FROM sessions AS s JOIN frames AS f ON f.num = s.root

@@ -104,8 +104,8 @@ impl View<'_> {
     }
 }
 
-/// A condition on the status, spelled out as the partial index on open frames has it: SQLite takes that
-/// index only where its own condition stands in the statement word for word.
+/// Returns a condition on the status, spelled as in the partial index on open frames: SQLite uses that index only if
+/// the statement contains its condition word for word.
 pub(super) fn is(status: Status) -> String {
     let open = "status IN ('planned', 'in_progress', 'blocked')";
     let covered = matches!(status, Status::Planned | Status::InProgress | Status::Blocked);

@@ -1,4 +1,4 @@
-//! Where a frame stands among its siblings, and which of those a context may choose from.
+//! The place of a frame among its siblings, and the siblings that a context may choose from.
 
 use callstack_core::frame::{Frame, FrameNum};
 use rusqlite::{Params, params};
@@ -22,7 +22,7 @@ fn among(frame: &Frame, beside: Beside) -> &'static str {
     }
 }
 
-/// Which roots count as standing beside one another. Below a frame all do.
+/// The roots that count as siblings. All children of a frame do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Beside {
     /// Those of other sessions that were only read from recordings, too.
@@ -50,9 +50,9 @@ impl View<'_> {
             .map_err(|source| self.failed(source))
     }
 
-    /// Finished siblings that are worth looking at: the newest `newest`, and for each of `words` the
-    /// newest `a_word` that are about it. The cost depends on these numbers alone, and among roots on
-    /// how many there are from recordings.
+    /// Returns finished siblings that may be relevant: the newest `newest`, and for each of `words` the newest
+    /// `a_word` that match it. The cost depends only on these numbers and, among roots, on the number of recorded
+    /// ones.
     pub fn sibling_candidates(
         &self,
         frame: &Frame,
@@ -99,7 +99,7 @@ impl View<'_> {
         Ok(SiblingCandidates { frames, total })
     }
 
-    /// How many attached frames of each status there are beside a frame, itself among them.
+    /// Returns the number of attached frames beside a frame, by status, itself included.
     pub fn counts_beside(&self, frame: &Frame, beside: Beside) -> Result<StatusCounts, StoreError> {
         let mut counts = self.counts(frame.parent)?;
         if frame.parent.is_none() && beside == Beside::Worked {

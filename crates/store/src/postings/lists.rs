@@ -1,5 +1,5 @@
-//! How lists of messages are written: rows of lists in the order of their terms, each list as the steps from
-//! one message to the next.
+//! The format of lists of messages: rows of lists in the order of their terms, each list as the distances from one
+//! message to the next.
 
 /// Bytes of a row, so that it fills a page of the file. A longer list has a row of its own.
 pub(super) const ROW: usize = 4_040;
@@ -40,7 +40,7 @@ pub(super) fn places(mut list: &[u8]) -> impl Iterator<Item = u64> {
     })
 }
 
-/// Keeps of some ascending places those that are in a list.
+/// Keeps those of some ascending places that are in a list.
 pub(super) fn keep(list: &[u8], kept: &mut Vec<u64>) {
     let mut places = places(list).peekable();
     kept.retain(|wanted| {
@@ -111,7 +111,7 @@ pub(super) fn lists(first: u32, mut row: &[u8]) -> impl Iterator<Item = (u32, &[
     })
 }
 
-/// Seven bits a byte, the lowest first; all but the last byte have the eighth set.
+/// Writes a number with seven bits in each byte, the lowest first; all but the last byte have the eighth bit set.
 fn write(bytes: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         bytes.push(number.to_le_bytes()[0] | 0x80);

@@ -1,5 +1,5 @@
-//! Merging runs: a little with each change that adds one, so that no change is long. What is being merged is
-//! asked as before, until the run that is to hold all of it is whole.
+//! Merging runs: a little with each change that adds one, so that no change is long. Runs that are being merged are
+//! still read until the merged run is complete.
 
 use rusqlite::params;
 
@@ -11,13 +11,13 @@ use crate::store::View;
 /// So many runs become one.
 const PARTS: usize = 4;
 
-/// How much is merged.
+/// The amount of merging in one change.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pace {
-    /// Runs of so many messages stay as they are: the newest messages are wanted first, and of a long run
-    /// whole lists are read.
+    /// Runs of so many messages are not merged further: the newest messages are wanted first, and lists of a long run
+    /// are read whole.
     pub(super) long: i64,
-    /// Bytes that are written at least before a merge is left for the next time.
+    /// The fewest bytes that are written before a merge is left for the next time.
     pub(super) least: usize,
 }
 
@@ -52,7 +52,7 @@ impl View<'_> {
         Ok(())
     }
 
-    /// Goes on writing a run from its parts, up to some bytes.
+    /// Continues to write a run from its parts, up to some bytes.
     fn go_on(
         &self,
         run: &IndexSegment,
@@ -94,7 +94,7 @@ impl View<'_> {
         Ok(())
     }
 
-    /// Removes runs of a level that others hold, for each row that is written a few.
+    /// Removes merged runs of a level, a few rows for each row that is written.
     fn remove_merged(
         &self,
         level: i64,

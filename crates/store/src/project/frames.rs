@@ -1,4 +1,4 @@
-//! The rows of frames, how many there are of each status, and the words that they are found by.
+//! The rows of frames, their numbers by status, and the words by which they are found.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::compactions;
 use crate::error::StoreError;
 use crate::file_states;
 
-/// How many words of a finished frame are kept to find it by.
+/// The most words that are kept of a finished frame to find it.
 const WORDS: usize = 24;
 
 impl Writer<'_, '_> {
@@ -235,7 +235,7 @@ impl Writer<'_, '_> {
         )
     }
 
-    /// Makes a finished frame findable among its siblings by the words that it is about.
+    /// Indexes a finished frame by its keywords, so that it can be found among its siblings.
     fn index(&self, num: FrameNum, status: Status) -> Result<(), StoreError> {
         if !status.is_finished() || status == Status::Invalidated {
             return Ok(());

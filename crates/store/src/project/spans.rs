@@ -1,4 +1,4 @@
-//! The rows of spans, and which sessions learn that they have changed.
+//! The rows of spans, and the sessions that have to notice their changes.
 
 use callstack_core::transcript::{Anchor, Fold, Outcome, Span, SpanNum};
 use rusqlite::params;
@@ -72,7 +72,7 @@ impl Writer<'_, '_> {
         )
     }
 
-    /// The notes that are due in a session change with its errands.
+    /// The notes that are due in a session change with its delegations.
     pub(super) fn caller_changed(&self, span: SpanNum) -> Result<(), StoreError> {
         self.run(
             "UPDATE sessions SET changed_seq = ?2
@@ -98,8 +98,8 @@ impl Writer<'_, '_> {
         self.place_spans(&span.session)
     }
 
-    /// Keeps where the messages stand that open and close a session's spans, of those that were not stored
-    /// until now. The condition is the index's, word for word: else SQLite would not take it.
+    /// Stores the places of the messages that open and close a session's spans, once these are stored. The condition
+    /// repeats that of the index word for word: otherwise SQLite would not use it.
     pub(super) fn place_spans(&self, session: &str) -> Result<(), StoreError> {
         self.run(
             "UPDATE spans SET

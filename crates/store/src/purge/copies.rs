@@ -117,7 +117,7 @@ impl View<'_> {
         Ok(spans)
     }
 
-    /// Changes events for good, where `change` says that it did. Nothing but a purge ever changes one.
+    /// Changes events for good, where `change` returns that it did. Nothing but a purge ever changes one.
     fn rewrite_all(&self, change: &mut dyn FnMut(&mut Event) -> bool) -> Result<(), StoreError> {
         let mut after = 0;
         loop {
@@ -188,7 +188,7 @@ impl Change<'_> {
             // Both change it.
             removal.remove_repeated(event) | removed
         })?;
-        // Which logs are due is no matter of the events alone.
+        // The logs that are due can't be derived from the events alone.
         let due = view.logs_due()?;
         self.derive_tables()?;
         let view = self.view();
@@ -312,7 +312,7 @@ impl Removal<'_> {
                     return false;
                 }
                 let mut removed = compaction.summary.as_mut().is_some_and(|it| self.take(it));
-                // They are sentences of ours, which say the same of other frames.
+                // They are sentences of ours, which stand for other frames as well.
                 if let Some(notice) = compaction.notice.as_mut() {
                     removed |= replace(&mut notice.whole, REMOVED);
                     removed |= replace(&mut notice.brief, REMOVED);
@@ -450,14 +450,15 @@ impl Removal<'_> {
         replace(text, REMOVED)
     }
 
-    /// Whether a text of a session repeats one that was removed. Elsewhere the same words are others'.
+    /// Whether a text of a session repeats one that was removed. In unrelated sessions the same words have another
+    /// source.
     fn repeats(&self, session: &str, text: &str) -> bool {
         self.reach.holds(session) && self.repeats.stand_in(text)
     }
 }
 
-/// Whether results go with messages: of a frame whose messages all go, or else of one that some of them are
-/// part of. What an agent or a user gave is theirs.
+/// Whether results go with messages: `all` of the frame's messages, or some of them. Results that an agent or a user
+/// gave stay.
 fn goes(source: Option<ResultsSource>, all: bool) -> bool {
     match source {
         Some(ResultsSource::LastWords) => all,

@@ -1,5 +1,5 @@
-//! Messages that a process was shown before a purge, and that it writes after it. They go as if they had been there,
-//! and stay known, so that they are not stored when they are shown again.
+//! Messages that a process was shown before a purge, and that it writes after it. They are purged as if they had been
+//! there, and stay known, so that they are not stored when they are shown again.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -18,10 +18,10 @@ use crate::unreadable::{bytes_of, event_of};
 
 use super::told;
 
-/// A purge, as the log of events tells of it.
+/// A purge, as the log of events has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PastPurge {
-    /// Who removed the messages.
+    /// The name of the person or program that removed the messages.
     pub by: String,
     /// The frames whose messages went.
     pub frames: Vec<FrameNum>,
@@ -84,8 +84,8 @@ impl View<'_> {
 }
 
 impl Change<'_> {
-    /// Stores messages, without those at the places that `gone` returns once all have theirs: on behalf of `by`, they
-    /// are purged. Nothing of these reaches the disk.
+    /// Stores messages, except that those at the places that `gone` returns, once all have places, are purged on
+    /// behalf of `by`. Their content never reaches the disk.
     pub fn record_late<E: From<StoreError>>(
         &mut self,
         at: i64,

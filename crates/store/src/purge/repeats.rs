@@ -1,13 +1,13 @@
-//! Telling where a text that was removed is repeated: quoted, in a line, in XML, or with its end cut off.
+//! Recognizes repetitions of a removed text: quoted, in a line, in XML, or with its end cut off.
 
 use std::collections::BTreeSet;
 
 use callstack_core::returned::{MARK, UNSAID};
 use callstack_core::secrets::mask;
 
-/// Characters from which on a text is known among others, and by which one that is cut is.
+/// Characters from which on a text, whole or cut, is recognized within others.
 const TELLING: usize = 32;
-/// How a text ends that is cut.
+/// The end of a text that is cut.
 const CUT: char = '…';
 
 /// Texts that were removed.

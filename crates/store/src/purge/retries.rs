@@ -13,7 +13,7 @@ use crate::store::View;
 use super::copies::REMOVED;
 
 impl View<'_> {
-    /// The frames that try something again, with the ones that tried it before.
+    /// Returns the frames that retry work, each with the frame that tried it before.
     pub(super) fn tries(&self) -> Result<Vec<(FrameNum, FrameNum)>, StoreError> {
         let told: Vec<(i64, String)> = self
             .connection
@@ -47,8 +47,8 @@ impl View<'_> {
     }
 }
 
-/// Removes from a frame's context the first try that `goes` and all those before it. `goes` is called with whether
-/// the evidence of the try is there, too.
+/// Removes from a frame's context the first try that `goes` and all those before it. The second argument of `goes` is
+/// whether the evidence of the try is there, too.
 pub(super) fn forget_tries(text: &mut String, goes: impl Fn(FrameNum, bool) -> bool) -> bool {
     if !text.starts_with(TRIED) {
         return false;

@@ -1,4 +1,4 @@
-//! Where copies of a removed text may be: another session that says the same has its own text.
+//! The places where copies of a removed text may be: an unrelated session with the same words has its own text.
 
 use std::collections::BTreeSet;
 
@@ -9,8 +9,8 @@ use crate::error::StoreError;
 use crate::project::sql;
 use crate::store::View;
 
-/// The sessions in which texts of frames can be repeated: those in which the frames or frames around them
-/// were worked on, that started these or were started by them, that wait for them, and their forks.
+/// The sessions in which texts of frames can be repeated: those in which the frames or frames around them were worked
+/// on, sessions that started these or were started by them, that wait for them, and their forks.
 const SESSIONS: &str = "WITH RECURSIVE
   lost(num) AS (SELECT value FROM json_each(?1)),
   own(session) AS (
@@ -52,7 +52,7 @@ impl Reach {
 }
 
 impl View<'_> {
-    /// Returns where texts of frames, and texts in sessions, may be repeated.
+    /// Returns the places where texts of frames, and texts in sessions, may be repeated.
     pub(super) fn reach<'a>(
         &self,
         frames: &BTreeSet<FrameNum>,

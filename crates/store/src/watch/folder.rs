@@ -13,7 +13,7 @@ use crate::watch::Signal;
 /// The notices about one folder; they end when this is dropped.
 #[derive(Debug)]
 pub(crate) struct FolderWatch {
-    /// None where the system does not tell folders apart.
+    /// None where the system does not identify folders.
     folder: Option<FileId>,
     _watcher: RecommendedWatcher,
 }
@@ -23,14 +23,14 @@ pub(crate) struct FolderWatch {
 pub(crate) struct Folders(Mutex<Weak<FolderWatch>>);
 
 impl Folders {
-    /// Has `signal` raised when a file of the database at `path` changes. None where the system can't watch its
-    /// folder: the folder is missing, or as many are watched as the system allows.
+    /// Raises `signal` when a file of the database at `path` changes. None where the system can't watch its folder:
+    /// the folder is missing, or the limit of watches is reached.
     pub(crate) fn watch(&self, path: &Path, signal: &Arc<Signal>) -> Option<Arc<FolderWatch>> {
         let name = path.file_name()?.to_os_string();
         let folder = path.parent()?;
         let id = FileId::of(&fs::metadata(folder).ok()?);
         let mut shared = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // One that was deleted and made again is another folder, about which no notice would come.
+        // A folder that was deleted and made again is another one, for which the old watch gets no notices.
         if let Some(watch) = shared.upgrade().filter(|watch| watch.folder == id) {
             return Some(watch);
         }

@@ -7,7 +7,7 @@ use crate::feed::{EventBatch, EventCursor};
 use crate::store::Store;
 use crate::watch::Watch;
 
-/// A watch of another folder that passes for one of the folder at `path`: no notice comes of that.
+/// Returns a watch of another folder that passes for one of the folder at `path`, about which it gets no notice.
 fn deaf(path: &Path) -> Arc<FolderWatch> {
     let elsewhere = tempfile::tempdir().unwrap();
     let mut watcher = notify::recommended_watcher(|_| {}).unwrap();
@@ -28,7 +28,7 @@ fn events_come_where_the_system_gives_no_notices() {
             let event = Logged::SettingSet { name: "STACK_LOG".to_owned(), value: None };
             writer.write(|change| change.append(1, &[event])).unwrap();
         });
-        // Without an end: at the end of its time a wait looks once more.
+        // Unlimited, since a wait checks once more at the end of its time.
         assert!(watch.wait(Duration::MAX).unwrap());
     });
     assert_eq!(reader.signal.count(), 0, "a notice came");
@@ -46,7 +46,7 @@ fn a_folder_that_was_made_again_is_watched_again() {
     let first = signal.folders.watch(&path, &signal).unwrap();
     let same = signal.folders.watch(&path, &signal).unwrap();
     assert!(Arc::ptr_eq(&first, &same));
-    // Another folder keeps the number of this one from being given out again.
+    // The old folder is kept, so that its number is not given out again.
     std::fs::rename(folder, parent.path().join("aside")).unwrap();
     assert!(signal.folders.watch(&path, &signal).is_none());
     std::fs::create_dir(folder).unwrap();

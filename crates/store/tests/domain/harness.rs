@@ -69,7 +69,7 @@ impl Harness {
         }
     }
 
-    /// From now on only what holds for any tree is checked.
+    /// Checks only the properties of any tree from now on.
     pub(super) fn leave_the_model(&mut self) {
         self.modelled = false;
     }
@@ -123,8 +123,8 @@ impl Harness {
         (count > 0).then(|| count - 1 - frames % count)
     }
 
-    /// The command that a step means now, and whether the model agrees to it; none where it is about
-    /// a frame and there is none yet.
+    /// Returns the command that a step means now, and whether the model allows it; none where it is about a frame and
+    /// there is none yet.
     fn command(&mut self, step: &Step) -> Option<(Command, bool)> {
         Some(match step {
             Step::OpenRoot(session) => self.open_root(*session),
@@ -293,7 +293,7 @@ impl Harness {
         }
     }
 
-    /// Says what a host says whose transcript has lost calls or got them back.
+    /// Reports, as a host does, that a transcript has lost calls or got them back.
     fn follow_transcript(&mut self, session: usize) {
         let spans = self.spans(session);
         let mut reconcile =

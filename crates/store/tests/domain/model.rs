@@ -32,11 +32,11 @@ enum Place {
 
 #[derive(Clone, Debug)]
 struct Moment {
-    /// The call that undo can take back; none for what no undo reaches.
+    /// The call that undo can take back; none for changes that no undo reaches.
     by: Option<Call>,
     life: Life,
     place: Place,
-    /// The moment in which the work began that ended with this one.
+    /// The moment in which the work began, if this one ended it.
     work: Option<usize>,
     order: u64,
 }
@@ -103,7 +103,7 @@ impl Model {
         }
     }
 
-    /// The session makes a call: what was undone before it is gone for good.
+    /// Makes a call of a session: moments that were undone before it are gone for good.
     pub(super) fn call(&mut self, session: usize) -> Call {
         let it = &mut self.sessions[session];
         it.undone.clear();
@@ -136,7 +136,7 @@ impl Model {
         self.look_again(session, &before);
     }
 
-    /// After an undo a session works in the frame that was begun last of those that it works in.
+    /// After an undo, a session works in the last begun of its frames in progress.
     fn look_again(&mut self, session: usize, before: &[(Status, bool)]) {
         let after = self.standings();
         let mut concerned: BTreeSet<usize> = BTreeSet::new();
@@ -157,7 +157,7 @@ impl Model {
         (0..self.nodes.len()).map(|node| (self.status(node), self.detached(node))).collect()
     }
 
-    /// The moments that were not undone. What work came to is undone with the call that took it up.
+    /// Returns the moments that were not undone. The end of work is undone with the call that took it up.
     fn visible(&self, node: usize) -> Vec<&Moment> {
         let moments = &self.nodes[node].moments;
         let shown = |moment: &Moment| moment.by.is_none_or(|by| self.shows(by));
@@ -178,8 +178,8 @@ impl Model {
     fn last(&self, node: usize) -> &Moment {
         let all = &self.nodes[node].moments;
         let visible = self.visible(node);
-        // Events beside any work are not in a transcript: where work was resumed after one and undone, the frame goes
-        // back to the outcome of its work.
+        // Events outside of work are in no transcript: if work was resumed after one and that was undone, the frame
+        // returns to the outcome of its work.
         let last_work = all.iter().rposition(|it| matches!(it.life, Life::Begun { .. }));
         let undone_after = |moment: &Moment| {
             last_work.is_some_and(|at| {
