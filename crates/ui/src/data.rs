@@ -1,4 +1,4 @@
-//! What is shown, as the operations tell it. The view holds no rules: it asks, and draws the answers.
+//! The data that is shown, from the answers of operations. The view holds no rules: it asks, and draws the answers.
 
 pub(crate) mod answers;
 pub(crate) mod feed;

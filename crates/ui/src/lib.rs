@@ -1,4 +1,5 @@
-//! The tree, full screen in a terminal: what agents did, what fills their next request, and the keys that steer them.
+//! The tree, full screen in a terminal: the work of agents, the parts of their next request, and the keys that steer
+//! them.
 //!
 //! The view holds no rules. It reads the event feed and the answers of operations, and changes things by the operations
 //! that the command line has, too.
@@ -35,12 +36,12 @@ use terminal::screen::{Screen, restore};
 const PAUSE: Duration = Duration::from_millis(150);
 /// The time after which times on the screen are drawn again.
 const TICK: Duration = Duration::from_secs(10);
-/// The signal by which a terminal stops a process, and the one that lets it go on.
+/// The signal by which a terminal stops a process, and the one that lets it continue.
 const STOP: i32 = 20;
 
 /// Shows the tree until somebody quits. Fails if there is no terminal, or it goes away.
 ///
-/// A signal that ends the process does so after the terminal is as it was before.
+/// A signal that ends the process does so after the terminal is restored.
 pub fn run(engine: Engine, caller: CallerNow, options: Options) -> io::Result<()> {
     let engine = Arc::new(engine);
     let (news, received) = mpsc::channel();
@@ -69,7 +70,7 @@ pub fn run(engine: Engine, caller: CallerNow, options: Options) -> io::Result<()
     }
 }
 
-/// Starts a thread. If it ends by a panic, the view is told.
+/// Starts a thread. If it ends by a panic, the view is notified.
 fn spawn(name: &str, news: Sender<News>, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
     let thread = thread::Builder::new().name(name.to_owned());
     thread.spawn(move || {
@@ -135,7 +136,7 @@ impl Ui {
 
     fn take(&mut self, piece: News) -> io::Result<Option<Ended>> {
         match piece {
-            // A terminal may have lost what stood on it, also where it has its old size again.
+            // A terminal may have lost its content, even if it has its old size again.
             News::Resized | News::Input(Event::Resize(..)) => self.screen.clear()?,
             News::Input(event) => self.app.input(&event),
             News::Loaded(loaded) => self.app.loaded(loaded),
@@ -183,7 +184,7 @@ impl Ui {
         Ok(())
     }
 
-    /// Does something while the terminal is as it was before the view.
+    /// Runs something while the terminal is as it was before the view.
     fn outside<T>(&mut self, work: impl FnOnce() -> T) -> io::Result<T> {
         self.keys.pause();
         restore()?;

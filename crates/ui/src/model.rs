@@ -1,4 +1,4 @@
-//! The state of the view, and what keys, the mouse and news do to it. Nothing here reads, writes or draws.
+//! The state of the view, and its changes by keys, the mouse and news. Nothing here reads, writes or draws.
 
 pub(crate) mod app;
 pub(crate) mod details;

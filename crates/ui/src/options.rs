@@ -1,4 +1,4 @@
-//! What the view is told of its environment, which only the binary reads.
+//! The environment of the view, which only the binary reads.
 
 use std::path::PathBuf;
 

@@ -67,7 +67,7 @@ fn click(app: &mut App, column: u16, row: u16) {
     app.input(&Event::Mouse(MouseEvent { kind, column, row, modifiers: KeyModifiers::NONE }));
 }
 
-/// What was asked to be done since.
+/// Returns the changes that were requested since.
 fn deeds(app: &mut App) -> Vec<Deed> {
     let deed = |order| if let Order::Load(Load::Do(deed)) = order { Some(deed) } else { None };
     std::mem::take(&mut app.orders).into_iter().filter_map(deed).collect()
@@ -240,7 +240,7 @@ fn steering_carries_out_what_was_agreed_to_and_nothing_else() {
     assert_eq!(deeds(&mut app), [Deed { operation: "stack_pin", arguments }]);
     press(&mut app, "iwrong\u{1b}tn");
     assert_eq!(deeds(&mut app), []);
-    // The frame that is selected is finished: the open one is meant.
+    // The selected frame is finished, so the open one is meant.
     press(&mut app, "o\nAll green.\n");
     let arguments = json!({"frame": "f5", "status": "completed", "results": "All green."});
     assert_eq!(deeds(&mut app), [Deed { operation: "stack_frame_pop", arguments }]);
@@ -321,7 +321,7 @@ fn a_long_log_is_read_as_far_as_it_is_looked_at() {
     assert_eq!(asked(&mut app), [(70, 30)]);
     app.loaded(scenes::log(70, 100));
     assert!(screen(&mut app, 80, 24).contains("message number 99"));
-    // Upwards from there: what was on the screen stays, and more comes before it.
+    // Upwards from there: the messages on the screen stay, and more come before them.
     for _ in 0..400 {
         press(&mut app, "k");
     }
@@ -334,7 +334,7 @@ fn a_long_log_is_read_as_far_as_it_is_looked_at() {
     assert!(screen(&mut app, 80, 24).contains("message number 69"));
 }
 
-/// The time that the processor has worked for this thread.
+/// Returns the processor time of this thread.
 fn worked() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::try_from(time).unwrap()

@@ -31,7 +31,7 @@ fn a_signal_that_ends_it_leaves_the_terminal_as_it_was() {
 fn a_panic_is_told_on_the_terminal_as_it_was() {
     let project = Project::new();
     let mut terminal = project.view((100, 30));
-    // The refusal has a hint that can't be told.
+    // The refusal has a hint that can't be put into words.
     terminal.types("f").unwrap();
     terminal.wait_for("Errors have no positions.").unwrap();
     terminal.types("a\r").unwrap();

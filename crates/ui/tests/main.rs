@@ -1,4 +1,4 @@
-//! The view in a pseudo-terminal: keys, the mouse, sizes, signals, failures, and the terminal that it leaves behind.
+//! The view in a pseudo-terminal: keys, the mouse, sizes, signals, failures, and the terminal afterwards.
 #![cfg(unix)]
 #![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail as tests do")]
 

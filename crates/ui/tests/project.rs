@@ -96,7 +96,7 @@ fn caller() -> Caller {
     }
 }
 
-/// Shows a project. A hint that contains `reopen` can't be told.
+/// Shows a project. The words for a hint that contains `reopen` fail.
 pub(crate) fn show(project: &Path) {
     let editor = std::env::var(EDITOR).unwrap_or_default();
     let options = Options {

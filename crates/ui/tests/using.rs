@@ -22,7 +22,7 @@ fn keys_and_the_mouse_move_look_and_steer() {
     let project = Project::new();
     let mut terminal = project.view((100, 30));
     assert!(terminal.look(is_taken));
-    // What failed, and why.
+    // A failed frame, with the reason.
     terminal.types("f").unwrap();
     terminal.wait_for("Errors have no positions.").unwrap();
     click(&mut terminal, "Read the grammar");
@@ -45,7 +45,7 @@ fn keys_and_the_mouse_move_look_and_steer() {
     terminal.types("\r").unwrap();
     terminal.wait_for("Pinned as p1").unwrap();
     assert!(details().contains("No unsafe code"));
-    // What does not work says why.
+    // A failed action shows the reason.
     click(&mut terminal, "Build the parser");
     terminal.types("t\r").unwrap();
     terminal.wait_for("That did not work").unwrap();

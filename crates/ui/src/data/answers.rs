@@ -42,7 +42,7 @@ pub(crate) struct Figures {
     pub(crate) session_parent: Option<String>,
 }
 
-/// What a session's next request holds: `stack_window`.
+/// The parts of a session's next request: `stack_window`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Window {
@@ -106,7 +106,7 @@ pub(crate) struct DiffFile {
     pub(crate) cut: bool,
 }
 
-/// What stands for a finished frame: `stack_folded`.
+/// The text that replaces a finished frame: `stack_folded`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Folded {

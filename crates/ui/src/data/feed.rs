@@ -13,10 +13,10 @@ use crate::terminal::news::News;
 const BATCH: usize = 1_000;
 /// The pause after a store could not be read.
 const PAUSE: Duration = Duration::from_secs(1);
-/// How long a wait is; it begins again after that.
+/// The length of a wait, which then begins again.
 const WAIT: Duration = Duration::from_mins(10);
 
-/// Tells of every change of the store, whichever process made it, until nobody listens.
+/// Reports every change of the store, whichever process made it, until nobody listens.
 pub(crate) fn follow(engine: &Arc<Engine>, news: &Sender<News>) {
     let mut watch = loop {
         match engine.newest_event() {
@@ -40,7 +40,7 @@ pub(crate) fn follow(engine: &Arc<Engine>, news: &Sender<News>) {
     }
 }
 
-/// Takes all events that there are: what they tell is read from the state.
+/// Takes all waiting events, without reading them: the state has their content.
 fn all<T>(mut next: impl FnMut() -> Result<EventBatch<T>, EngineError>) -> Result<(), EngineError> {
     loop {
         match next()? {

@@ -1,4 +1,4 @@
-//! What is asked of the engine, and its answers.
+//! Questions to the engine, and its answers.
 
 use callstack_core::frame::FrameNum;
 use callstack_engine::search::SearchHit;
@@ -9,7 +9,7 @@ use super::answers::{Details, Diff, Folded, Window};
 use super::messages::Piece;
 use super::rows::Row;
 
-/// What is asked.
+/// A question to the engine.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Load {
     Tree,
@@ -26,7 +26,7 @@ pub(crate) enum Load {
         from: u64,
         count: u64,
     },
-    /// What stands for a finished frame.
+    /// The text that replaces a finished frame.
     Folded {
         frame: FrameNum,
         from: u64,
@@ -35,7 +35,7 @@ pub(crate) enum Load {
         session: Option<String>,
     },
     Search(String),
-    /// What a rollback would do.
+    /// The effect of a rollback.
     Preview(Rollback),
     Do(Deed),
 }
@@ -77,6 +77,6 @@ pub(crate) enum Loaded {
     Window(Result<Window, EngineError>),
     Search(String, Result<Vec<SearchHit>, EngineError>),
     Preview(Rollback, Result<RollbackPlan, EngineError>),
-    /// What was done, in words.
+    /// The change that was made, in words.
     Done(Result<String, EngineError>),
 }

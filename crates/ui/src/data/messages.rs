@@ -21,14 +21,14 @@ pub(crate) struct Message {
 #[serde(rename_all = "camelCase", default)]
 pub(crate) struct Part {
     pub(crate) kind: String,
-    /// Who wrote it: `user`, `agent`, `host` or `callstack`.
+    /// Its author: `user`, `agent`, `host` or `callstack`.
     pub(crate) origin: String,
     pub(crate) text: Option<String>,
     pub(crate) tool: Option<String>,
     pub(crate) state: Option<String>,
     pub(crate) input: Option<String>,
     pub(crate) output: Option<String>,
-    /// What the output is: that of the tool, or a `fold` or `mask` in its place.
+    /// The kind of the output: that of the tool, or a `fold` or `mask` in its place.
     pub(crate) output_origin: Option<String>,
     /// The handle of the frame that a fold stands for.
     pub(crate) frame: Option<String>,
@@ -65,7 +65,7 @@ impl Paged {
         self.messages.first().map_or(0, |message| message.place)
     }
 
-    /// Puts a piece to what is there: before it, after it, or in place of the part from the piece's beginning on.
+    /// Adds a piece before or after the present messages, or in place of those from the piece's beginning on.
     pub(crate) fn put(&mut self, piece: Piece) {
         let Piece { total, from, more, messages } = piece;
         self.total = total;

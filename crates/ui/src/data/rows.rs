@@ -14,7 +14,7 @@ pub(crate) struct Row {
     pub(crate) num: FrameNum,
     pub(crate) depth: usize,
     pub(crate) title: String,
-    /// What a filter looks for, in small letters.
+    /// The text that a filter searches, in small letters.
     pub(crate) words: String,
     pub(crate) status: Status,
     pub(crate) sign: &'static str,
@@ -31,13 +31,13 @@ pub(crate) struct Row {
     /// Estimated tokens of the work in it and below it.
     pub(crate) tokens: u64,
     begun: i64,
-    /// When work in it came to an end; none while it goes on.
+    /// The end of work in it; none while it goes on.
     ended: Option<i64>,
     never_began: bool,
 }
 
 impl Row {
-    /// How long it has been worked in until `now`, in milliseconds; none for one that never began.
+    /// Returns the time of work in it until `now`, in milliseconds; none for one that never began.
     pub(crate) fn worked(&self, now: i64) -> Option<i64> {
         let until = self.ended.unwrap_or(now);
         (!self.never_began).then(|| until.saturating_sub(self.begun).max(0))
@@ -139,7 +139,7 @@ impl Row {
         }
     }
 
-    /// Rows in drawing order, which know whether frames stand below them.
+    /// Returns rows in drawing order, each with whether frames stand below it.
     pub(crate) fn tree(mut rows: Vec<Self>) -> Vec<Self> {
         let depths: Vec<_> = rows.iter().skip(1).map(|row| row.depth).chain([0]).collect();
         for (row, next) in rows.iter_mut().zip(depths) {

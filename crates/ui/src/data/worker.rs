@@ -34,7 +34,7 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    /// Answers until nobody asks any more. Questions that a waiting one makes useless are left out.
+    /// Answers questions until no more can come. Those that a waiting one makes useless are left out.
     pub(crate) fn run(mut self, questions: &Receiver<Load>, news: &Sender<News>) {
         let mut waiting = VecDeque::new();
         loop {

@@ -22,7 +22,7 @@ pub(crate) enum Pane {
     Details,
 }
 
-/// What the state asks of the world.
+/// A request of the state to the outside.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Order {
     Load(Load),
@@ -33,7 +33,7 @@ pub(crate) enum Order {
     Quit,
 }
 
-/// A place of the screen that a click means something at.
+/// A place of the screen on which a click has a meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     /// A row of the tree, by its line on the screen.
@@ -64,11 +64,11 @@ pub(crate) struct App {
     pub(crate) pane: Pane,
     /// Whether a filter is being written.
     pub(crate) filters: bool,
-    /// What was done last, in a line.
+    /// The last change, in a line.
     pub(crate) notice: Option<String>,
     /// The present time in milliseconds since 1970.
     pub(crate) now: i64,
-    /// Places that a click means something at, the topmost last.
+    /// Places on which a click has a meaning, the topmost last.
     pub(crate) targets: Vec<(Rect, Target)>,
     pub(crate) orders: Vec<Order>,
 }
@@ -184,7 +184,7 @@ impl App {
         }
     }
 
-    /// Takes what somebody typed, pasted or clicked. A new size only needs another drawing.
+    /// Handles text, keys and clicks. A new size only needs another drawing.
     pub(crate) fn input(&mut self, event: &Event) {
         match event {
             Event::Key(key) if key.kind != KeyEventKind::Release => self.key(*key),

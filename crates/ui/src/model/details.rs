@@ -69,7 +69,7 @@ pub(crate) struct Body {
     pub(crate) marks: Vec<usize>,
 }
 
-/// What is known of the selected frame.
+/// The known data of the selected frame.
 #[derive(Debug, Default)]
 pub(crate) struct Details {
     pub(crate) frame: Option<FrameNum>,
@@ -79,7 +79,7 @@ pub(crate) struct Details {
     pub(crate) log: Remote<Paged>,
     /// The next request of its session, where it is not folded.
     pub(crate) sent: Remote<Paged>,
-    /// What stands for it where it is finished, with what left.
+    /// The text that replaces it if it is finished, with the messages that left.
     pub(crate) folded: Remote<(Folded, Paged)>,
     pub(crate) scroll: usize,
     /// Lines of the screen, since it was last drawn.
@@ -116,7 +116,7 @@ impl Details {
         self.wanted()
     }
 
-    /// What has to be asked for the tab.
+    /// Returns the questions to ask for the tab.
     fn wanted(&mut self) -> Vec<Load> {
         let Some(frame) = self.frame else { return Vec::new() };
         let mut loads = Vec::new();
@@ -165,7 +165,8 @@ impl Details {
         Some(answer.frame.status.is_finished() && answer.frame.status != Status::Invalidated)
     }
 
-    /// Asks again for what is shown, after the store changed. Old answers are shown until the new ones come.
+    /// Returns the questions to ask again for the shown tab, after the store changed. Old answers are shown until the
+    /// new ones come.
     pub(crate) fn refreshed(&mut self) -> Vec<Load> {
         let Some(frame) = self.frame else { return Vec::new() };
         let mut loads = vec![Load::Details(frame)];
@@ -174,7 +175,7 @@ impl Details {
             paged.more.is_none().then_some(last)
         };
         match self.tab {
-            // Finished work changes its files no more; a look at them takes a while.
+            // Finished work no longer changes its files, and reading them takes a while.
             Tab::Files if self.is_finished() != Some(true) => loads.push(Load::Diff(frame)),
             Tab::Log => loads.extend(self.log.known().and_then(end).map(|from| Load::Log {
                 frame,
@@ -189,7 +190,7 @@ impl Details {
                     count: (sent.messages.len() as u64).max(COUNT),
                 }));
             }
-            // What stands for a frame changes with the frame: its details tell.
+            // The text that replaces a frame changes only with the frame, whose details show that.
             Tab::Result | Tab::Pins | Tab::Files | Tab::Sent => {}
         }
         if self.tab != Tab::Files {
@@ -249,7 +250,7 @@ impl Details {
                 let before = piece.from < paged.first();
                 paged.put(piece);
                 if before && self.tab == tab && !self.to_end {
-                    // What was on the screen stays there: the lines before it come to be only now.
+                    // The messages on the screen stay there: the lines before them are drawn only now.
                     self.keep_place();
                 }
             }
@@ -318,7 +319,7 @@ impl Details {
         self.body.as_ref().map_or(0, |(_, body)| body.lines.len())
     }
 
-    /// Scrolls, and asks for messages where the end of those that are there is near.
+    /// Scrolls, and asks for more messages near the end of the present ones.
     pub(crate) fn roll(&mut self, by: isize) -> Vec<Load> {
         self.to_end = false;
         let most = self.lines().saturating_sub(self.height);

@@ -1,4 +1,4 @@
-//! What is shown above the panes, and waits for an answer.
+//! A dialog above the panes, which waits for an answer.
 
 use callstack_engine::search::SearchHit;
 use callstack_engine::{EngineError, RollbackPlan};
@@ -17,7 +17,7 @@ pub(crate) enum Dialog {
     Rollback(Preview),
     Search(Search),
     Pick(Pick),
-    /// What fills the next request.
+    /// The parts of the next request.
     Window {
         scroll: usize,
     },
@@ -27,7 +27,7 @@ pub(crate) enum Dialog {
     Failed(EngineError),
 }
 
-/// What a rollback would do.
+/// The effect of a rollback.
 #[derive(Debug)]
 pub(crate) struct Preview {
     pub(crate) rollback: Rollback,
@@ -39,7 +39,7 @@ pub(crate) struct Preview {
 #[derive(Debug, Default)]
 pub(crate) struct Search {
     pub(crate) text: String,
-    /// What was last searched for.
+    /// The last query.
     pub(crate) asked: String,
     pub(crate) found: Remote<Vec<SearchHit>>,
     pub(crate) at: usize,
@@ -54,7 +54,7 @@ pub(crate) struct Pick {
     pub(crate) at: usize,
 }
 
-/// What is done with what was picked.
+/// The action on the picked entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Picked {
     Edit,
@@ -65,7 +65,7 @@ pub(crate) enum Picked {
 /// A command to be run in place of the view.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Launch {
-    /// What it does, in a sentence.
+    /// Its effect, in a sentence.
     pub(crate) about: String,
     pub(crate) words: Vec<String>,
 }

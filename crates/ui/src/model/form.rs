@@ -11,12 +11,12 @@ use crate::data::loads::Deed;
 #[derive(Debug)]
 pub(crate) struct Form {
     pub(crate) title: String,
-    /// What it will do, in a sentence.
+    /// Its effect, in a sentence.
     pub(crate) about: String,
     pub(crate) fields: Vec<Field>,
     /// The field that is written in.
     pub(crate) at: usize,
-    /// What is missing, after an attempt to go on.
+    /// The missing value, after an attempt to continue.
     pub(crate) missing: Option<&'static str>,
     operation: &'static str,
     arguments: Map<String, Value>,
@@ -36,14 +36,14 @@ pub(crate) struct Field {
     is_needed: bool,
 }
 
-/// What is entered in a field.
+/// The input of a field.
 #[derive(Debug)]
 pub(crate) enum Entry {
     Text(Box<TextArea<'static>>),
     Choice { of: &'static [&'static str], at: usize },
 }
 
-/// What became of a key in a form.
+/// The effect of a key in a form.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Outcome {
     Stays,
@@ -91,7 +91,7 @@ impl Form {
         self
     }
 
-    /// Adds a field with a choice, of which the first one holds.
+    /// Adds a field with a choice, of which the first one is selected.
     pub(crate) fn choice(
         mut self,
         label: &'static str,
@@ -136,7 +136,7 @@ impl Form {
                 _ => {}
             },
             Entry::Text(area) => {
-                // Enter with Alt is a new line, since Enter alone goes on.
+                // Enter with Alt is a new line, since Enter alone continues.
                 let event = if event.code == KeyCode::Enter {
                     KeyEvent::new(KeyCode::Enter, KeyModifiers::NONE)
                 } else {
@@ -208,7 +208,7 @@ impl Form {
 }
 
 impl Field {
-    /// What was entered, if anything was.
+    /// Returns the entered value, if there is one.
     fn value(&self) -> Option<String> {
         match &self.value {
             Entry::Choice { of, at } => of.get(*at).map(|chosen| (*chosen).to_owned()),

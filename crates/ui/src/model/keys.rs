@@ -2,7 +2,7 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-/// What a key does.
+/// The action of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     Step(isize),
@@ -51,7 +51,7 @@ pub(crate) struct Binding {
     pub(crate) action: Action,
     /// A word for the foot; empty where it is not shown there.
     pub(crate) short: &'static str,
-    /// What it does.
+    /// Its effect.
     pub(crate) told: &'static str,
 }
 

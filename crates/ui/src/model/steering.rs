@@ -11,7 +11,7 @@ use super::form::Form;
 use super::keys::Action;
 use crate::data::loads::{Deed, Load, Rollback};
 
-/// How a frame may end by a pop.
+/// The ends of a frame by a pop.
 const ENDINGS: &[&str] = &["completed", "failed", "blocked"];
 
 impl App {
@@ -146,7 +146,7 @@ impl App {
         self.load(Load::Preview(rollback));
     }
 
-    /// Shows what a rollback of everything that changed would do, or of what was seen.
+    /// Shows the effect of a rollback of everything that changed, or of the changes that were seen.
     pub(crate) fn widen_rollback(&mut self) {
         if let Some(Dialog::Rollback(Preview { rollback, .. })) = &self.dialog
             && !rollback.undo

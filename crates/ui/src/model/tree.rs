@@ -1,4 +1,4 @@
-//! The tree: which rows are visible, and which one is selected.
+//! The tree: its visible rows, and the selected one.
 
 use std::collections::HashMap;
 
@@ -27,7 +27,7 @@ pub(crate) struct Tree {
 }
 
 impl Tree {
-    /// Takes the rows of a newer state. What is selected and folded stays.
+    /// Takes the rows of a newer state. Selection and folding stay.
     pub(crate) fn take(&mut self, rows: Vec<Row>) {
         let place = self.place();
         self.places = rows.iter().enumerate().map(|(at, row)| (row.num, at)).collect();
@@ -110,7 +110,7 @@ impl Tree {
     fn is_folded(&self, at: usize) -> bool {
         let Some(row) = self.rows.get(at) else { return false };
         let own = self.folded.get(at).copied().unwrap_or(false);
-        // While something is looked for, a match may stand below.
+        // With a filter, a match may stand below.
         row.has_children
             && self.filter.is_empty()
             && self.wanted.get(&row.num).copied().unwrap_or(own)
@@ -150,7 +150,7 @@ impl Tree {
             }
         }
         self.visible = visible;
-        // What is selected is always visible.
+        // The selected row is always visible.
         let place = self.place();
         if let Err(next) = self.visible.binary_search(&place) {
             let nearest = self.visible.get(next.saturating_sub(1)).or(self.visible.first());
@@ -169,7 +169,7 @@ impl Tree {
         self.top = self.top.clamp(line.saturating_sub(height - 1), line).min(most);
     }
 
-    /// Moves what is on the screen, and the selection with it.
+    /// Scrolls the screen, and moves the selection with it.
     pub(crate) fn roll(&mut self, by: isize) {
         let most = self.visible.len().saturating_sub(self.height.max(1));
         self.top = self.top.saturating_add_signed(by).min(most);
@@ -198,7 +198,7 @@ impl Tree {
         self.scroll();
     }
 
-    /// Selects a frame, wherever it is. The filter ends if it hides it.
+    /// Selects a frame, wherever it is. A filter that hides it ends.
     pub(crate) fn select(&mut self, frame: FrameNum) {
         if !self.places.contains_key(&frame) {
             return;
@@ -223,7 +223,7 @@ impl Tree {
         }
     }
 
-    /// Folds what is selected, or selects the frame above where nothing is to fold.
+    /// Folds the selected row, or selects the frame above where there is nothing to fold.
     pub(crate) fn fold(&mut self) {
         let place = self.place();
         let Some(row) = self.rows.get(place) else { return };
@@ -236,7 +236,7 @@ impl Tree {
         self.refresh();
     }
 
-    /// Unfolds what is selected, or selects the first frame below it where it is unfolded.
+    /// Unfolds the selected row, or selects the first frame below it where it is unfolded.
     pub(crate) fn unfold(&mut self) {
         let place = self.place();
         let Some(row) = self.rows.get(place) else { return };
@@ -299,7 +299,7 @@ impl Tree {
 /// Whether each row is folded at first: work that is finished, with nothing unfinished or failed below.
 fn folded(rows: &[Row]) -> Vec<bool> {
     let mut folded = vec![false; rows.len()];
-    // Whether something of interest stands at each depth, below the row before.
+    // Whether there is something of interest at each depth, below the row before.
     let mut open: Vec<bool> = Vec::new();
     for (at, row) in rows.iter().enumerate().rev() {
         let below = open.get(row.depth + 1).copied().unwrap_or(false);
@@ -319,7 +319,7 @@ fn words(filter: &str) -> Vec<String> {
     filter.split_whitespace().map(str::to_lowercase).collect()
 }
 
-/// Whether every word is in a row. A handle means its frame alone, not those whose numbers begin like it.
+/// Whether every word is in a row. A handle means only its frame, not those whose numbers begin with it.
 fn matches(row: &Row, words: &[String]) -> bool {
     words.iter().all(|word| match word.parse::<FrameNum>() {
         Ok(num) => row.num == num,

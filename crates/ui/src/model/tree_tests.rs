@@ -106,7 +106,7 @@ fn failed_frames_are_found_one_after_the_other() {
     assert_eq!(selected(&tree), 7);
 }
 
-/// What somebody may do with a tree.
+/// A person's action on a tree.
 #[derive(Clone, Debug)]
 enum Doing {
     Step(isize),

@@ -10,7 +10,7 @@ use crossterm::event::{poll, read};
 
 use super::news::News;
 
-/// How long a look at the terminal takes at most, and so a pause.
+/// The longest time of a check of the terminal, and so of a pause.
 const LOOK: Duration = Duration::from_millis(100);
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,13 +50,13 @@ impl Shared {
 }
 
 impl Keys {
-    /// Reads keys, and whatever else the terminal says, from now on.
+    /// Begins to read keys and other events of the terminal.
     pub(crate) fn read(news: &Sender<News>) -> io::Result<Self> {
         let shared = Arc::new(Shared::default());
         let (reader, news) = (Arc::clone(&shared), news.clone());
         let thread = thread::Builder::new().name("ui-keys".to_owned());
         thread.spawn(move || {
-            // The view ends without a terminal; nobody listens once it has.
+            // The view ends without a terminal, and then nobody listens.
             drop(news.send(read_until(&reader, &news)));
             reader.set(State::Gone);
         })?;

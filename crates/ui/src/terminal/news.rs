@@ -1,4 +1,4 @@
-//! What the view waits for.
+//! The events that the view waits for.
 
 use callstack_engine::EngineError;
 use crossterm::event::Event;

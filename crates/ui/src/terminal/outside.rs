@@ -4,8 +4,8 @@ use std::io::{self, Write as _};
 use std::path::Path;
 use std::process::{Command, ExitStatus};
 
-/// Runs a command in a folder, and returns what became of it, in a line. What one that failed has said can be read
-/// until somebody presses Enter.
+/// Runs a command in a folder, and returns the outcome in a line. The output of a failed command can be read until
+/// somebody presses Enter.
 pub(crate) fn run(words: &[String], folder: &Path) -> String {
     let Some((program, arguments)) = words.split_first() else {
         return "there is no command to run".to_owned();

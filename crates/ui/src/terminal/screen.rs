@@ -1,4 +1,4 @@
-//! The screen, and what brings the terminal back to how it was.
+//! The screen, and the restoring of the terminal.
 
 use std::io::{self, BufWriter, Stdout, Write as _};
 use std::panic;
@@ -23,22 +23,22 @@ use crate::view::draw;
 /// Bytes of a drawing that are sent at once.
 const BUFFER: usize = 64 * 1024;
 
-/// Whether the terminal is ours now, to be brought back once.
+/// Whether the terminal is ours now, and has to be restored once.
 static IS_OURS: AtomicBool = AtomicBool::new(false);
 static HOOK: Once = Once::new();
 
-/// The screen. The terminal is brought back when it is dropped.
+/// The screen. The terminal is restored when it is dropped.
 pub(crate) struct Screen {
     terminal: Terminal<CrosstermBackend<BufWriter<Stdout>>>,
 }
 
 impl Screen {
-    /// Takes the whole screen. A panic brings the terminal back before it is told.
+    /// Takes the whole screen. A panic restores the terminal before it is reported.
     pub(crate) fn enter() -> io::Result<Self> {
         HOOK.call_once(|| {
             let told = panic::take_hook();
             panic::set_hook(Box::new(move |panic| {
-                // The panic is told in any case.
+                // The panic is reported in any case.
                 drop(restore());
                 told(panic);
             }));
@@ -99,7 +99,7 @@ pub(crate) fn is_ours() -> bool {
     IS_OURS.load(Ordering::SeqCst)
 }
 
-/// Brings the terminal back to how it was, if it is ours.
+/// Restores the terminal, if it is ours.
 pub(crate) fn restore() -> io::Result<()> {
     if !IS_OURS.swap(false, Ordering::SeqCst) {
         return Ok(());

@@ -12,10 +12,10 @@ use signal_hook::low_level::emulate_default_handler;
 use super::news::News;
 use super::screen::{is_ours, restore};
 
-/// How long the view has to end after a signal, before it is ended without being asked.
+/// The time that the view has to end after a signal, before the process is ended.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Tells the view of signals. One that does not end by itself is ended, with its terminal as it was.
+/// Notifies the view of signals. If it does not end by itself, the process is ended, with the terminal restored.
 pub(crate) fn watch(news: &Sender<News>) -> io::Result<()> {
     let mut signals = Signals::new([SIGHUP, SIGINT, SIGTERM, SIGTSTP, SIGWINCH])?;
     let news = news.clone();
@@ -49,7 +49,7 @@ pub(crate) fn watch(news: &Sender<News>) -> io::Result<()> {
     Ok(())
 }
 
-/// Stops the process as the terminal would; returns once it goes on.
+/// Stops the process as the terminal would; returns once it continues.
 pub(crate) fn stop() -> io::Result<()> {
     emulate_default_handler(SIGTSTP)
 }

@@ -73,7 +73,8 @@ fn heading(app: &App) -> String {
     told.join(" · ")
 }
 
-/// Returns the cells of each part with what fills them, and those that are free. A part that is there has one at least.
+/// Returns the cells of each part with their characters, and the free ones. Each part that is not empty has at least
+/// one.
 fn cells(window: &Window, columns: usize, theme: Theme) -> Vec<(usize, &'static str, Style)> {
     let whole = window.limit.unwrap_or(window.tokens).max(window.tokens).max(1);
     let parts: Vec<_> = window.parts.iter().filter(|part| part.tokens > 0).collect();

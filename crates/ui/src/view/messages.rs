@@ -15,7 +15,7 @@ const RETURNED: &str = "  │ ";
 /// The most characters of a call's arguments on its line.
 const BESIDE: usize = 200;
 
-/// Writes messages; those of `of` are not said to be its own.
+/// Writes messages; those of the frame `of` are not marked with their frame.
 pub(crate) fn write(writer: &mut Writer, paged: &Paged, of: Option<FrameNum>, theme: Theme) {
     if paged.messages.is_empty() {
         writer.text(DIM, "", "No messages are kept.");

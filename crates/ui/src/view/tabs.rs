@@ -113,7 +113,7 @@ impl Pane<'_> {
         }
     }
 
-    /// The status, and when, how long and where it was worked on.
+    /// Writes the status, and time, duration and place of the work.
     fn about(&mut self, answer: &Answer) {
         let theme = self.theme;
         let frame = &answer.frame;
@@ -187,7 +187,7 @@ impl Pane<'_> {
         }
     }
 
-    /// Writes what was run and how it ended: in one line where that has room, else below each other.
+    /// Writes a command and its outcome: in one line where that has room, else below each other.
     fn check(&mut self, (style, mark): (Style, &str), line: &str, said: &str) {
         let mark = format!("  {mark} ");
         if self.writer.has_room(&[&mark, line, "  ", said]) {

@@ -5,14 +5,14 @@ use ratatui::style::{Color, Modifier, Style};
 
 /// Without decoration.
 pub(crate) const PLAIN: Style = Style::new();
-/// What only helps to find one's way.
+/// Text that only helps to find one's way.
 pub(crate) const DIM: Style = Style::new().add_modifier(Modifier::DIM);
-/// What should catch the eye.
+/// Text that should catch the eye.
 pub(crate) const BOLD: Style = Style::new().add_modifier(Modifier::BOLD);
-/// What is selected in the pane that keys are for.
+/// The selection in the pane that has the focus.
 pub(crate) const SELECTED: Style = Style::new().add_modifier(Modifier::REVERSED);
 
-/// Whether colours are wanted; what they say is said by signs and words, too.
+/// Whether colours are wanted. Signs and words have the same meanings.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Theme {
     colours: bool,

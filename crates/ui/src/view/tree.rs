@@ -103,7 +103,7 @@ fn heading(buffer: &mut Buffer, area: Rect, app: &mut App, theme: Theme) {
     }
 }
 
-/// Draws where the screen is in a longer list, on the border to its right.
+/// Draws the place of the screen in a longer list, on the border to its right.
 pub(crate) fn scrollbar(buffer: &mut Buffer, area: Rect, (top, of): (usize, usize)) {
     let height = usize::from(area.height);
     if of <= height || height == 0 {
