@@ -37,7 +37,7 @@ impl Token {
         &self.0
     }
 
-    /// Returns whether a client sent this token. Hashes are compared, so that neither the time nor a length tells how
+    /// Returns whether a client sent this token. Hashes are compared, so that neither the time nor a length shows how
     /// close a guess is.
     pub(crate) fn is(&self, sent: &str) -> bool {
         Sha256::digest(sent).ct_eq(&Sha256::digest(&self.0)).into()

@@ -40,7 +40,7 @@ pub struct Limits {
     pub write: Duration,
     /// Calls on the engine at the same time.
     pub calls: usize,
-    /// Connections that have not shown the token yet. Of more than that the oldest is closed.
+    /// The most connections that have not shown the token yet. Of more, the oldest is closed.
     pub strangers: usize,
     /// Connections that have shown the token.
     pub clients: usize,
@@ -71,7 +71,7 @@ pub(crate) struct App {
     pub(crate) port: u16,
     pub(crate) limits: Limits,
     calls: Arc<Semaphore>,
-    /// Tells streams that the server stops.
+    /// Notifies streams that the server stops.
     pub(crate) stopping: watch::Sender<()>,
 }
 
@@ -101,7 +101,7 @@ impl App {
         };
         let permit = Arc::clone(&self.calls).acquire_owned().await;
         let permit = permit.map_err(|error| ended(&error))?;
-        // The permit is held until the work ends, also where nobody waits for it any more.
+        // The permit is held until the work ends, even if nobody waits for it any more.
         let work = tokio::task::spawn_blocking(move || {
             let done = work();
             drop(permit);

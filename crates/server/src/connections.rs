@@ -1,7 +1,7 @@
 //! Keeps connections of strangers from crowding out those of clients.
 //!
-//! A stranger is whoever has not shown the token yet. Only so many of them are held at a time, and it is the oldest
-//! that goes: a client shows its token with its first request, before its turn comes.
+//! A stranger is a connection that has not shown the token yet. Only so many are held at a time, and the oldest of
+//! too many is closed: a client shows its token with its first request, before that.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,7 +24,7 @@ struct Open {
     /// By their numbers, which is by age.
     strangers: BTreeMap<u64, Arc<Notify>>,
     clients: BTreeSet<u64>,
-    /// When a client last was there.
+    /// The time at which a client was last connected.
     seen: Instant,
 }
 
@@ -39,7 +39,7 @@ impl Connections {
         Arc::new(Self { limits, open: Mutex::new(open) })
     }
 
-    /// Takes a new connection in, for which the oldest of too many strangers has to go.
+    /// Admits a new connection, for which the oldest of too many strangers is closed.
     pub(crate) fn admit(self: &Arc<Self>) -> Connection {
         let closed = Arc::new(Notify::new());
         let mut open = self.open();
@@ -94,7 +94,7 @@ impl Drop for Connection {
     }
 }
 
-/// Tells that a connection is a client's.
+/// Marks a connection as a client's.
 #[derive(Clone, Debug)]
 pub(crate) struct Proof {
     number: u64,

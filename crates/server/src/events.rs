@@ -17,7 +17,7 @@ use crate::feed::{Batch, Feed, stored, told};
 use crate::problem::Problem;
 use crate::project::Asked;
 
-/// The header with which a browser goes on where it was.
+/// The header with which a browser continues where it was.
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 /// The milliseconds after which a browser connects again.
 const RETRY: &str = "retry: 1000\n\n";
@@ -33,7 +33,7 @@ pub(crate) struct From {
     after: Option<String>,
 }
 
-/// Sends the events after a place, and those that come.
+/// Sends the events after a place, and all later ones.
 pub(crate) async fn follow(
     asked: Asked,
     Parameters(from): Parameters<From>,
@@ -42,7 +42,7 @@ pub(crate) async fn follow(
     let last = headers.get(LAST_EVENT).map(|last| last.to_str().unwrap_or_default().to_owned());
     let after = last.or(from.after).map(|place| parsed(&place)).transpose()?;
     let feed = asked.feed().await?;
-    // Subscribed before the first read: what comes in between is noticed.
+    // Subscribed before the first read, so that no event in between is missed.
     let newest = feed.subscribe();
     let (after, first) = asked
         .call(move |engine| {

@@ -1,7 +1,7 @@
 //! Follows a project's event log for all clients at once.
 //!
 //! One thread waits for the next events and keeps the newest ones as clients are sent them. A client that keeps up
-//! takes them from there; one that is further back reads the store until it has caught up.
+//! takes them from there; one that lags reads the store until it has caught up.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -127,13 +127,13 @@ impl Newest {
     }
 }
 
-/// Whether an event tells that messages were purged: earlier events may have lost what it removed.
+/// Whether an event is a purge of messages: earlier events may have lost the removed content.
 fn is_purge(event: &FeedEvent) -> bool {
     event.event.as_ref().is_some_and(|event| event["kind"] == "purged")
 }
 
 impl Kept {
-    /// Forgets the events: who is not at the end has to read the store.
+    /// Forgets the events: a client that is not at the end has to read the store.
     fn forget(&mut self) {
         if let Some(last) = self.events.back() {
             *self = Self { from: last.cursor, events: VecDeque::new(), bytes: 0 };
@@ -188,7 +188,8 @@ fn sent(event: &FeedEvent) -> String {
     format!("id: {}\ndata: {}\n\n", event.cursor, json!(event))
 }
 
-/// Returns a place in the log, in the format of server-sent events: where a client begins, or goes on after a gap.
+/// Returns a place in the log, in the format of server-sent events, from which a client begins, or continues after a
+/// gap.
 pub(crate) fn told(name: &str, place: EventCursor) -> String {
     format!("event: {name}\nid: {place}\ndata: {}\n\n", json!({"cursor": place}))
 }

@@ -1,4 +1,4 @@
-//! Decides which requests get in, and how long they may take.
+//! Decides which requests are admitted, and limits their time.
 
 use axum::extract::{Request, State};
 use axum::http::header::{
@@ -14,7 +14,7 @@ use crate::connections::Proof;
 use crate::page;
 use crate::problem::Problem;
 
-/// Headers of every response. Nothing may frame the page, keep an answer or take it for something else.
+/// Headers of every response. Nothing may put the page into a frame, store an answer or guess another type for it.
 const HEADERS: [(HeaderName, &str); 6] = [
     (
         CONTENT_SECURITY_POLICY,
@@ -28,7 +28,7 @@ const HEADERS: [(HeaderName, &str); 6] = [
     (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
 ];
 
-/// Lets a request in that comes from this computer's owner.
+/// Admits a request that comes from this computer's owner.
 pub(crate) async fn let_in(State(app): State<App>, request: Request, next: Next) -> Response {
     let mut response = match check(&app, &request) {
         Err(problem) => problem.into_response(),
@@ -54,7 +54,7 @@ pub(crate) async fn let_in(State(app): State<App>, request: Request, next: Next)
 fn check(app: &App, request: &Request) -> Result<(), Problem> {
     let headers = request.headers();
     let host = host(app, request)?;
-    // A browser is led to the page from elsewhere, and has no token before it runs the page's script.
+    // A browser may come to the page by a link, and has no token before it runs the page's script.
     if page::is_asked_for(request.method(), request.uri()) {
         return Ok(());
     }
@@ -77,8 +77,8 @@ fn check(app: &App, request: &Request) -> Result<(), Problem> {
     }
 }
 
-/// The host that a request names, which has to be this server: a name of somebody else's that was made to lead
-/// here is not (DNS rebinding).
+/// Returns the host that a request names. It has to be this server, and not a foreign name that was made to lead here
+/// (DNS rebinding).
 fn host<'r>(app: &App, request: &'r Request) -> Result<&'r str, Problem> {
     let named = single(request.headers(), &HOST);
     let target = request.uri().authority().map(axum::http::uri::Authority::as_str);
@@ -116,7 +116,7 @@ fn check_origin(headers: &HeaderMap, host: &str) -> Result<(), Problem> {
     Ok(())
 }
 
-/// The value of a header that may stand in a request once.
+/// Returns the value of a header that a request may have only once.
 fn single<'h>(headers: &'h HeaderMap, name: &HeaderName) -> Option<&'h str> {
     let mut values = headers.get_all(name).iter();
     let value = values.next()?.to_str().ok()?;

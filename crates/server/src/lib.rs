@@ -1,6 +1,6 @@
 //! Serves the operations and events of projects' stores over HTTP, on loopback only.
 //!
-//! Not here: what operations do and who may call them (`engine`), and which project is meant (`cli`).
+//! Not here: operations and their permitted callers (`engine`), and the choice of the project (`cli`).
 
 mod access;
 mod app;

@@ -256,7 +256,7 @@ impl Schemas {
             refer(&mut schema, &|name| named(owner, name, own));
             schema
         };
-        // With the names as they are, unless one of them stands for something else.
+        // Names stay as they are, unless one of them already has another meaning.
         let taken = definitions.iter().any(|(name, definition)| {
             let known = self.0.get(name);
             known.is_some_and(|known| *known != at(false, definition.clone()))

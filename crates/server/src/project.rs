@@ -118,7 +118,7 @@ impl FromRequestParts<App> for Asked {
         let id = if let Ok(Path(mut named)) = named {
             named.remove(PARAMETER)
         } else {
-            // What is no text is the id of no project.
+            // An id that is no text belongs to no project.
             let OriginalUri(whole) = OriginalUri::from_request_parts(parts, app)
                 .await
                 .unwrap_or_else(|never| match never {});

@@ -23,7 +23,7 @@ use crate::record::key;
 pub struct KnownProject {
     /// Its folder.
     pub folder: PathBuf,
-    /// When its store was last written, in milliseconds since 1970, if that can be found out.
+    /// The time at which its store was last written, in milliseconds since 1970, if that is known.
     pub changed_at: Option<i64>,
 }
 
@@ -74,7 +74,7 @@ enum Kept {
 /// A project whose store is open.
 struct Open {
     project: Arc<Project>,
-    /// When it was last asked for.
+    /// The time of the last request for it.
     asked: Instant,
 }
 
@@ -117,7 +117,7 @@ impl Projects {
         matches!(self.kept, Kept::All { .. })
     }
 
-    /// Returns the project of an id, or the one that is served, if its store need not be opened for that.
+    /// Returns the project of an id, or the one that is served, if its store is open already.
     pub(crate) fn at_hand(&self, id: Option<&str>) -> Result<Option<Arc<Project>>, Problem> {
         match (&self.kept, id) {
             (Kept::One(project), id) if id.is_none_or(|id| id == project.id()) => {
@@ -166,7 +166,7 @@ impl Projects {
         Ok(known.into_iter().map(Listed::from).collect())
     }
 
-    /// Takes out the projects that nobody uses and nobody has asked for in this time.
+    /// Removes and returns the projects that nobody uses and nobody has asked for in this time.
     fn unused(&self, time: Duration) -> Vec<Arc<Project>> {
         let Kept::All { open, .. } = &self.kept else { return Vec::new() };
         let mut open = lock(open);

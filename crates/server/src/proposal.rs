@@ -189,7 +189,7 @@ pub(crate) async fn tree(
     Ok(Json(trees.await?))
 }
 
-/// Answers with the input of a frame's model: the context, and the frame's own messages. More of these are at the
+/// Answers with the input of a frame's model: the context, and the frame's own messages. Further ones are at the
 /// address in `Link`.
 pub(crate) async fn context(
     at: Asked,

@@ -1,7 +1,7 @@
-//! The servers that run, on record in the user's state folder, so that a project is served once.
+//! Records of running servers in the user's state folder, so that a project is served only once.
 //!
 //! Each server has a file with its address and its token, which only its owner reads, and keeps another one locked as
-//! long as it runs: a lock ends with its process, however that ends.
+//! long as it runs: a lock ends with its process, in whatever way that ends.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind, Write as _};
@@ -36,7 +36,7 @@ pub struct Running {
 }
 
 impl Running {
-    /// Returns the address of its page, with the token where no server and no log sees it: after the `#`.
+    /// Returns the address of its page, with the token after the `#`, where no server and no log sees it.
     pub fn page(&self) -> String {
         format!("http://127.0.0.1:{}/#{}", self.port, self.token)
     }
@@ -89,8 +89,8 @@ impl Records {
         Ok(path.to_path_buf())
     }
 
-    /// Makes the folder, and sees to it that only its owner may enter it. One of somebody else could lead to a server
-    /// of theirs, and a link to files of any kind.
+    /// Makes the folder, and makes sure that only its owner may enter it. A foreign folder could lead to a foreign
+    /// server, and a link to any files.
     fn private_folder(&self) -> io::Result<()> {
         fs::create_dir_all(&self.folder)?;
         #[cfg(unix)]
@@ -122,7 +122,7 @@ impl Records {
     }
 }
 
-/// The start of a server, while which no other server of the project starts.
+/// The start of a server, during which no other server of the project starts.
 #[derive(Debug)]
 pub(crate) struct Starting<'r> {
     records: &'r Records,
@@ -130,7 +130,7 @@ pub(crate) struct Starting<'r> {
 }
 
 impl Starting<'_> {
-    /// Returns the servers that run. The records of those that ended without a word are removed.
+    /// Returns the servers that run. The records of those that were killed are removed.
     pub(crate) fn running(&self) -> Result<Vec<Running>, EngineError> {
         let mut found = Vec::new();
         let entries = fs::read_dir(&self.records.folder);
@@ -191,13 +191,13 @@ pub(crate) struct Recorded {
 
 impl Drop for Recorded {
     fn drop(&mut self) {
-        // One that stays is known by its lock to be of no use.
+        // If a record stays, its free lock shows that it is out of date.
         drop(fs::remove_file(&self.path));
         drop(fs::remove_file(self.path.with_extension(WAY_IN)));
     }
 }
 
-/// Returns a name for what belongs to a project, which is its id for clients.
+/// Returns the key of a project's records, which is also its id for clients.
 pub(crate) fn key(project: &Path) -> String {
     let digest = Sha256::digest(project.as_os_str().as_encoded_bytes());
     hexadecimal(digest.get(..8).unwrap_or_default())

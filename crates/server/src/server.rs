@@ -1,4 +1,4 @@
-//! Listens on loopback, and carries connections until it is to stop.
+//! Listens on loopback, and serves connections until it has to stop.
 
 use std::convert::Infallible;
 use std::io;
@@ -32,7 +32,7 @@ const READERS: usize = 8;
 const HEAD: usize = 32 * 1024;
 /// The time that answers under way have when the server stops.
 const LAST_ANSWERS: Duration = Duration::from_secs(5);
-/// The pause after the system had no room for a further connection.
+/// The pause after the system refused a further connection.
 const NO_ROOM: Duration = Duration::from_millis(100);
 
 /// The options of a server.
@@ -110,7 +110,7 @@ impl Server {
         drop(self.listener);
         self.app.stopping.send_replace(());
         let finished = async { while tasks.join_next().await.is_some() {} };
-        // Those that are not finished by then end with the tasks.
+        // Answers that are not finished by then end with the tasks.
         drop(tokio::time::timeout(LAST_ANSWERS, finished).await);
     }
 }
@@ -146,7 +146,7 @@ async fn carry(
         .serve_connection(TokioIo::new(Steady::new(stream, limits.write)), service);
     let mut http = std::pin::pin!(http);
     tokio::select! {
-        // A connection may end in any way that its client likes.
+        // A connection may end in any way.
         _ = &mut http => return,
         () = connection.closed() => return,
         _ = stopped.changed() => {}
@@ -165,8 +165,8 @@ pub enum Started {
 }
 
 /// Serves a project, or all of them, until the process is asked to end, or no client has been there for as long as the options say.
-/// What is served already is not served again, unless another port is named. `told` is called with the
-/// server that runs.
+/// If a server already runs for the same, no other one is started, unless another port is named. `told` is called
+/// with the server that runs.
 pub fn serve<E: From<EngineError>>(
     projects: impl FnOnce() -> Result<Served, E>,
     records: &Records,

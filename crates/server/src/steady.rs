@@ -1,4 +1,4 @@
-//! A connection whose client has to take what it is sent.
+//! A connection whose client has to read what it is sent.
 
 use std::io;
 use std::pin::Pin;
@@ -9,12 +9,12 @@ use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep};
 
-/// A stream on which a write fails when the client has taken nothing for a while.
+/// A stream on which a write fails when the client has read nothing for a while.
 #[derive(Debug)]
 pub(crate) struct Steady {
     stream: TcpStream,
     patience: Duration,
-    /// When the client has to have taken something; set while a write waits.
+    /// The time until which the client has to read something; set while a write waits.
     until: Pin<Box<Sleep>>,
     is_waiting: bool,
 }
@@ -24,7 +24,7 @@ impl Steady {
         Self { stream, patience, until: Box::pin(sleep(patience)), is_waiting: false }
     }
 
-    /// Has a write that waits fail once it has waited for too long.
+    /// Makes a write fail that has waited for too long.
     fn watched<T>(
         &mut self,
         context: &mut Context<'_>,

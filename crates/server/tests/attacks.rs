@@ -1,4 +1,4 @@
-//! Clients that mean no good, on real sockets: they get nothing and stop nobody.
+//! Malicious clients, on real sockets: they get nothing and stop no other client.
 
 use std::time::Duration;
 
@@ -8,10 +8,10 @@ use tokio::net::TcpStream;
 
 use crate::live::Live;
 
-/// How long something is waited for before the test fails.
+/// The longest wait before the test fails.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// Waits until the server has closed a connection; what it said before.
+/// Waits until the server has closed a connection. Returns its earlier output.
 async fn closed(mut stream: TcpStream) -> String {
     let mut bytes = Vec::new();
     // A connection that is reset is closed, too.
@@ -60,7 +60,7 @@ async fn ten_thousand_connections_stop_nobody() {
     let live = with(Limits::default()).await;
     let mut events = live.follow("/v1/events", "").await;
     events.next().await.unwrap();
-    // As many at a time as one process may usually have open.
+    // In portions of as many connections as one process may usually have open.
     for _ in 0..25 {
         let mut silent = Vec::new();
         for number in 0..400 {
@@ -135,7 +135,7 @@ async fn one_who_takes_nothing_is_cut_off() {
     }
     let mut stuck = live.connect().await;
     stuck.write_all(live.head("GET /v1/events?after=0", "").as_bytes()).await.unwrap();
-    // As long as its connection stands, a client is there.
+    // A client counts as present as long as its connection exists.
     let ended = tokio::time::timeout(PATIENCE, live.running).await;
     ended.expect("the server waits for it").unwrap();
 }

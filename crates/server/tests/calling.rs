@@ -1,4 +1,4 @@
-//! Calls of operations: what they answer, and what they are refused.
+//! Calls of operations: their answers and refusals.
 
 use axum::http::{Method, StatusCode};
 use callstack_engine::operation::{Access, CallerKind};

@@ -1,4 +1,4 @@
-//! Who gets in. Each way in that is closed is tried with a request that would be answered but for one thing.
+//! The admission of requests. Each barrier is tried with a request that would be answered except for one thing.
 
 use axum::http::header::{CONTENT_SECURITY_POLICY, CONTENT_TYPE, WWW_AUTHENTICATE};
 use axum::http::{Method, StatusCode};
@@ -6,7 +6,8 @@ use serde_json::json;
 
 use crate::support::{Answer, PORT, Site};
 
-/// A push with headers in the place of those of the same name, or besides; one without a value is left out.
+/// Sends a push with changed headers: each replaces the one of its name or is added, and one without a value is left
+/// out.
 async fn push(site: &Site, changed: &[(&'static str, Option<&str>)]) -> Answer {
     let mut headers = site.headers();
     headers.retain(|(name, _)| !changed.iter().any(|(other, _)| name == other));

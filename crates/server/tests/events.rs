@@ -1,4 +1,4 @@
-//! The event stream: every event once and in order, whoever writes and however often a client comes back.
+//! The event stream: every event once and in order, whichever process writes and however often a client returns.
 
 use std::thread;
 use std::time::Duration;
@@ -21,7 +21,7 @@ fn call(engine: &Engine, session: &str, name: &str, arguments: Value) {
     operations::find(name).unwrap().run(engine, &caller, arguments).unwrap();
 }
 
-/// Pushes a frame and notes so many decisions down in it.
+/// Pushes a frame and records so many decisions in it.
 fn work(engine: &Engine, session: &str, count: usize) {
     call(engine, session, "stack_frame_push", json!({"title": "work", "successCriteria": "done"}));
     for number in 0..count {
@@ -49,7 +49,7 @@ async fn what_several_processes_write_comes_once_and_in_order_also_to_those_who_
         .zip(["ses_a", "ses_b"])
         .map(|(engine, session)| thread::spawn(move || work(&engine, session, 30)))
         .collect();
-    // One that is cut off behind every few events, and goes on where it was.
+    // A client that is cut off after every few events, and continues where it was.
     let (mut last, mut seen) = (None::<String>, Vec::new());
     while seen.len() < 60 {
         let header =

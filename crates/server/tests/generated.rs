@@ -1,4 +1,4 @@
-//! A client that a generator of others makes from the description: it compiles, and drives the server.
+//! A client that a third-party generator makes from the description: it compiles, and can use the server.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 
 use crate::support::engine;
 
-/// How long an event is waited for before the test fails.
+/// The longest wait for an event before the test fails.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A server of a temporary project.
@@ -111,7 +111,7 @@ impl Events {
         (count > 0).then(|| line.trim_end().to_owned())
     }
 
-    /// The next event; none at the end of the stream. Comments and the like are passed over.
+    /// The next event; none at the end of the stream. Comments and the like are skipped.
     pub(crate) async fn next(&mut self) -> Option<Sent> {
         tokio::time::timeout(PATIENCE, self.awaited()).await.expect("there is no further event")
     }

@@ -1,4 +1,4 @@
-//! The page's files: open to everybody, and nothing in them that the policy would not let run.
+//! The page's files: they are open to everybody, and the policy blocks nothing in them.
 
 use axum::http::{Method, StatusCode};
 use serde_json::json;
@@ -47,7 +47,7 @@ async fn it_keeps_to_its_policy() {
     let own = "<script src=\"/page.js\"";
     assert_eq!(answer.text.matches("<script").count(), answer.text.matches(own).count());
     let script = site.send(Method::GET, "/page.js", &headers, "").await.text;
-    // Libraries may know how elements are made from texts; nothing may ask them to.
+    // Libraries may contain functions that make elements from texts; nothing may call these.
     for wrong in [
         "dangerouslySetInnerHTML:",
         "insertAdjacent",

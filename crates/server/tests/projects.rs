@@ -13,10 +13,10 @@ use tempfile::TempDir;
 use crate::live::Live;
 use crate::support::{Answer, Site};
 
-/// How long something is waited for before the test fails.
+/// The longest wait before the test fails.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// Knows the projects in a folder, and which of their stores were opened.
+/// The projects in a folder, with a record of the stores that were opened.
 #[derive(Clone)]
 struct Shelf {
     folder: Arc<TempDir>,
@@ -216,7 +216,7 @@ async fn a_store_that_nobody_uses_is_closed_and_one_with_a_watcher_stays() {
         let opened = shelf.opened.lock().unwrap();
         opened.iter().filter(|folder| folder.ends_with(name)).count()
     };
-    // Each time that it is asked for later than it was closed, it is opened again.
+    // It is opened again at each request after it was closed.
     let begun = Instant::now();
     while opened("quiet") < 3 {
         assert!(begun.elapsed() < PATIENCE, "its store is never closed");
