@@ -1,5 +1,5 @@
-//! Retention against cost, by what is kept of finished work and of older outputs, in the mean over the
-//! recorded sessions of a folder that have at least 80 calls.
+//! Retention against cost, by the amount that is kept of finished work and of older outputs: the mean over the
+//! recorded sessions of a folder with at least 80 calls.
 //!
 //! `cargo run --release -p callstack-replay --example curve -- FOLDER...`
 

@@ -1,6 +1,5 @@
-//! How long a replay takes on the processor and how much memory, by the size of a session and by what its
-//! calls look like.
-//! Writes the session files into a folder and replays each in a process of its own, in all five ways.
+//! Processor time and memory of a replay, by the size of a session and by the kind of its calls. Writes the session
+//! files into a folder and replays each in a process of its own, in all five ways.
 //!
 //! `cargo run --release -p callstack-replay --example long -- FOLDER`
 
@@ -89,13 +88,14 @@ fn one(file: &Path) -> io::Result<()> {
     writeln!(io::stdout(), "| {:.2} s | {reading:.2} s | {} |", time(), peak())
 }
 
-/// Seconds for which this process has had a processor, where the system tells: others may have it meanwhile.
+/// Returns the processor time of this process in seconds, where the system reports it: other programs may use the
+/// processor meanwhile.
 fn worked() -> Option<f64> {
     let told = std::fs::read_to_string("/proc/self/schedstat").ok()?;
     Some(told.split_whitespace().next()?.parse::<f64>().ok()? / 1e9)
 }
 
-/// The most memory that this process had, where the system tells.
+/// Returns the most memory that this process had, where the system reports it.
 fn peak() -> String {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
@@ -141,7 +141,7 @@ fn used(tool: &str, id: &str, input: &Value) -> Value {
     json!({"type": "tool_use", "id": id, "name": tool, "input": input})
 }
 
-/// A list whose items are over, in progress and to be done.
+/// Returns a list with items that are over, in progress and to be done.
 fn todos(over: usize) -> Value {
     let item = |at: usize| {
         let status = match at.cmp(&over) {

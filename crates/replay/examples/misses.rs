@@ -1,5 +1,5 @@
-//! The edits of recorded sessions whose old text had left the requests in frames: where it stood last, and for how
-//! long that was ago. Sessions of less than 80 calls are left out.
+//! The edits of recorded sessions whose old text had left the requests in frames: the last place of the text, and the
+//! time since then. Sessions of less than 80 calls are left out.
 //!
 //! `cargo run --release -p callstack-replay --example misses -- FILE...`
 

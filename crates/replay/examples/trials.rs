@@ -1,15 +1,15 @@
-//! Measures trials: recorded requests of agents that used frames, and how large they would have been by the
-//! rules of today.
+//! Measures trials: recorded requests of agents that used frames, and their size under the present rules.
 //!
 //!     cargo run -p callstack-replay --example trials -- FOLDER
 //!
 //! Each `*.jsonl.gz` in the folder is a session. A line of it is a request in the chat-completions format,
-//! `[number, kept, messages]`: so many messages of the request before, then these. Tool lists and what a
-//! session's first line says besides count for nothing.
+//! `[number, kept, messages]`: so many messages of the request before, then these. Tool lists and the other content
+//! of a session's first line don't count.
 //!
-//! The steps that were folded away are put back, so that both rules fold the same session: that by which calls
-//! beside a push stayed in the parent, which has to give what was recorded, and today's. The last columns tell what
-//! today's would give if the first frame's pop had also closed all calls in front of the push, after the fact.
+//! The steps that were folded away are put back, so that both rules fold the same session: the old one, by which
+//! calls beside a push stayed in the parent and which has to give the recorded size, and the present one. The last
+//! columns show the size under the present rule if the first frame's pop had also closed all calls before the push,
+//! after the fact.
 
 #![expect(clippy::print_stdout, reason = "what is measured is printed")]
 
@@ -92,7 +92,7 @@ fn size(messages: &[Value]) -> usize {
     messages.iter().map(|message| message.to_string().chars().count()).sum()
 }
 
-/// A session with everything that was said and done in it.
+/// A session with all of its words and calls.
 #[derive(Default)]
 struct Session {
     /// The newest request as it was recorded.
@@ -103,7 +103,7 @@ struct Session {
 }
 
 impl Session {
-    /// Takes a request over: `kept` messages of the one before, and further ones.
+    /// Takes over a request: `kept` messages of the one before, and further ones.
     fn take(&mut self, kept: usize, messages: &[Value]) {
         let gone = self.recorded.split_off(kept.min(self.recorded.len()));
         self.recorded.extend_from_slice(messages);
@@ -172,7 +172,7 @@ impl Session {
         spans
     }
 
-    /// The size of the newest request where these spans were folded by this version of the renderer.
+    /// Returns the size of the newest request if these spans were folded by this version of the renderer.
     fn sent(&self, renderer: u32, spans: &[Span]) -> usize {
         let mut spans = spans.to_vec();
         for span in &mut spans {

@@ -10,7 +10,7 @@ use crate::session::Session;
 const LEAST: usize = 5;
 /// Reports that are compared with one another at most.
 const COMPARED: usize = 200;
-/// The plausible numbers of tokens in an estimated one; other slopes are not about the text.
+/// The plausible numbers of real tokens in an estimated one; other ratios don't come from the text.
 const PLAUSIBLE: std::ops::RangeInclusive<f64> = 0.25..=4.0;
 
 /// Tokens beside the conversation where nothing was reported: about the size of system prompt and tools of coding
@@ -26,9 +26,9 @@ pub struct Fit {
     /// Tokens beside the conversation: system prompt and tools. The excess of the first report over the conversation,
     /// or [`BESIDE`] where nothing was reported.
     pub beside: u64,
-    /// How many reports the line goes through; with none the estimate stands as it is.
+    /// The number of reports that the line is fitted to; without any, the estimate is used as it is.
     pub reports: usize,
-    /// Half of the reports are off the line by at most that share.
+    /// The share by which half of the reports deviate from the line at most.
     pub off: f64,
 }
 

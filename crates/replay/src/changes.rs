@@ -45,10 +45,10 @@ fn place(changes: &mut Vec<Change>, file: &str, call: ItemNum) -> usize {
 pub(crate) struct Need {
     /// The file.
     pub(crate) file: String,
-    /// Whether it is the exact text that is replaced; else it is the file that is written as a whole.
+    /// Whether it is the exact text that is replaced; otherwise it is the file that is written as a whole.
     pub(crate) is_edit: bool,
-    /// For each text the items of the linear request that hold it. Texts that the agent did not have
-    /// before it as recorded are not among them.
+    /// For each text the items of the linear request that hold it. Texts that were not in the recorded request are
+    /// not among them.
     pub(crate) texts: Vec<(Wanted, Vec<ItemNum>)>,
     /// The item that a repeated read shows.
     pub(crate) again: ItemNum,
@@ -56,10 +56,10 @@ pub(crate) struct Need {
     pub(crate) call: ItemNum,
 }
 
-/// Returns the needs of each call of the model, as far as they were before the agent as recorded.
+/// Returns the needs of each call of the model, as far as the recorded request had them.
 pub(crate) fn needs(session: &Session, whole: &Requests) -> Vec<Vec<Need>> {
     let mut played = Played::new(whole);
-    // Where each file was seen, in the order of the request.
+    // The places at which each file was seen, in the order of the request.
     let mut place: HashMap<ItemNum, usize> = HashMap::new();
     let mut all = Vec::with_capacity(session.calls.len());
     for call in &session.calls {
@@ -92,7 +92,7 @@ pub(crate) fn needs(session: &Session, whole: &Requests) -> Vec<Vec<Need>> {
                 seen.into_iter().collect()
             };
             let holders = texts.first()?.1.as_slice();
-            // A read of the file that showed the text, or another one, or whatever held it.
+            // A read of the file that showed the text, else another read of it, else any item with the text.
             let seen = session.reads.get(&change.file).map_or(&[][..], Vec::as_slice);
             let shown = newest(&both(holders, seen));
             let again = shown.or(reads).or_else(|| newest(holders))?;

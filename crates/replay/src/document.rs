@@ -1,5 +1,5 @@
-//! The document that the page shows of replayed sessions: of the shape that a report of a project has, with the
-//! replay's own figures beside it.
+//! The document that the page shows of replayed sessions: in the shape of a project's report, with the replay's own
+//! figures beside it.
 
 use std::collections::BTreeSet;
 

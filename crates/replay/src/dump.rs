@@ -1,4 +1,4 @@
-//! Everything that would have been sent, so that others can count again.
+//! Everything that would have been sent, so that others can check the counts.
 
 use std::borrow::Cow;
 use std::collections::HashMap;

@@ -126,7 +126,7 @@ pub(crate) fn used(session: &Session, whole: &Requests) -> Vec<Box<[usize]>> {
 struct Sent<'a> {
     items: &'a Items,
     played: Played<'a>,
-    /// How often each term stands in the request.
+    /// The number of times that each term stands in the request.
     times: Vec<u32>,
 }
 
@@ -157,7 +157,7 @@ impl<'a> Sent<'a> {
 #[derive(Default)]
 struct Tokens {
     all: u64,
-    /// Those of the first items, as far as they were asked for: at 0 those of none.
+    /// Sums of the tokens of the first items, as far as they were asked for, beginning with 0 for no item.
     sums: Vec<u64>,
 }
 
@@ -184,7 +184,7 @@ impl Tokens {
     }
 }
 
-/// How the ways of sending a session are measured.
+/// The measurement of the ways of sending a session.
 pub(crate) struct Measure<'a, T> {
     /// The session.
     pub(crate) session: &'a Session,

@@ -12,8 +12,8 @@ pub type ItemNum = u32;
 /// A piece of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
-    /// Its place: the message's id, the part's place in it, and the piece of that. A text that replaces another one
-    /// has the id of that one.
+    /// Its place: the message's id, the part's place in the message, and the piece's place in the part. A text that
+    /// replaces another one has the id of that one.
     pub id: String,
     /// The text as the model reads it.
     pub text: String,
@@ -23,7 +23,7 @@ pub struct Item {
     pub(crate) terms: Box<[Term]>,
 }
 
-/// A term by its number, and whether it is a quoted string. Its letters show which other kind it is.
+/// A term by its number, and whether it is a quoted string. Its letters show its kind otherwise.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Term(u32);
 
@@ -42,7 +42,7 @@ impl Term {
 #[derive(Clone, Debug, Default)]
 pub struct Items {
     all: Vec<Item>,
-    /// Items of ours by id; of one id there may be several texts.
+    /// Items of ours by id; several texts may have the same id.
     ours: HashMap<String, Vec<ItemNum>>,
     terms: HashMap<String, u32>,
 }
@@ -99,12 +99,12 @@ impl Items {
         &self.all[item as usize]
     }
 
-    /// How many items there are.
+    /// The number of items.
     pub(crate) fn len(&self) -> usize {
         self.all.len()
     }
 
-    /// How many terms of different letters all items have.
+    /// The number of different terms in all items.
     pub(crate) fn terms(&self) -> usize {
         self.terms.len()
     }

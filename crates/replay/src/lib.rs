@@ -1,7 +1,9 @@
-//! Replays: the requests of a recorded session if it had been sent otherwise (whole, compacted, masked, through a
-//! window or in frames), their cost, and how much of the terms that the agent needed next they would have held.
+//! Replays: the requests of a recorded session if it had been sent in another way (whole, compacted, masked, through
+//! a window or in frames), their cost, and the share of the terms that the agent needed next that they would have
+//! contained.
 //!
-//! Nothing here asks a model: the agent's words and calls are the recorded ones, whatever it would have been sent.
+//! Nothing here asks a model: the agent's words and calls are the recorded ones, whatever the model would have been
+//! sent.
 
 mod calibration;
 mod changes;

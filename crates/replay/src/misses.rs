@@ -1,4 +1,4 @@
-//! Edits whose old text had left the requests of a way, and where it had stood.
+//! Edits whose old text had left the requests of a way, and the last place of that text.
 
 use std::collections::HashSet;
 

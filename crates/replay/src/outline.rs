@@ -23,7 +23,7 @@ const LINES: usize = 40;
 pub struct Outline {
     /// Its frames, the root first, each after the one around it.
     pub frames: Vec<Bar>,
-    /// When it began, in milliseconds since 1970; 0 where that is unknown.
+    /// The time of its beginning, in milliseconds since 1970; 0 where that is unknown.
     pub began: i64,
     /// Its duration in milliseconds, by the recording's clock; 0 where that is unknown.
     pub time: u64,
@@ -42,7 +42,7 @@ pub struct Bar {
     pub depth: u32,
     /// Its title.
     pub title: String,
-    /// How it ended.
+    /// Its status.
     pub status: Status,
     /// The text that it returned.
     pub results: String,
@@ -50,18 +50,18 @@ pub struct Bar {
     pub files: Vec<String>,
     /// The beginning of the words and calls in it, and in no frame inside it.
     pub log: Vec<Line>,
-    /// How much more was.
+    /// The number of further lines.
     pub more: usize,
-    /// From when to when, in milliseconds since the session's beginning.
+    /// Its beginning and end, in milliseconds since the session's beginning.
     pub time: (u64, u64),
-    /// From where to where, in tokens since the session's beginning.
+    /// Its beginning and end, in tokens since the session's beginning.
     pub tokens: (u64, u64),
 }
 
 /// A line of the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Line {
-    /// Who said it, or that it is a call.
+    /// The author, or that it is a call.
     pub who: &'static str,
     /// The beginning of it.
     pub text: String,

@@ -17,7 +17,7 @@ use crate::ways::{Strategy, compaction, frames, linear, masking, window};
 pub struct Replay {
     /// The session.
     pub session: Session,
-    /// How its tokens were counted.
+    /// The calibration of its tokens.
     pub fit: Fit,
     /// The requests, by way.
     pub sent: Vec<(Strategy, Requests)>,
@@ -25,7 +25,7 @@ pub struct Replay {
     pub figures: Vec<(Strategy, Figures)>,
     /// The figures that it would have had with no pause in it, by way.
     pub unpaused: Vec<(Strategy, Figures)>,
-    /// Tokens of the outputs that the agent was shown in one step, where they were most.
+    /// Tokens of the outputs of the step that showed the agent the most.
     pub largest_step: u64,
     /// Its frames, the root first.
     pub frames: Vec<Frame>,
@@ -33,12 +33,12 @@ pub struct Replay {
     pub spans: Vec<Span>,
 }
 
-/// How far a replay is.
+/// The progress of a replay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
     /// Calls of the model that are done.
     pub call: usize,
-    /// How many there are.
+    /// The number of all calls.
     pub calls: usize,
 }
 
@@ -48,8 +48,8 @@ impl Replay {
         Self::in_ways(recording, policy, &Strategy::ALL, &mut |_| {})
     }
 
-    /// Replays a recording in some ways; the linear one is always among them. Tells how far it is with
-    /// each call that was put into frames, which takes longest.
+    /// Replays a recording in some ways; the linear one is always among them. Reports its progress after each call
+    /// that was put into frames, which takes longest.
     pub fn in_ways(
         recording: &Recording,
         policy: &frames::Policy,

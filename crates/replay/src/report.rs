@@ -48,7 +48,7 @@ pub struct SessionReport {
     pub compactions: usize,
     /// Turns and items that became frames.
     pub frames: usize,
-    /// How tokens were counted.
+    /// The calibration of tokens.
     pub tokens: Fit,
     /// The most that was shown in one step.
     pub largest_step: Step,
@@ -81,7 +81,7 @@ pub struct StrategyReport {
     pub kept: u64,
     /// `kept` of `used`.
     pub retention: f64,
-    /// Edits whose texts were before the agent as recorded.
+    /// Edits whose texts were in the recorded request.
     pub edits: u64,
     /// Those of them whose texts were in the request.
     pub verbatim: u64,
@@ -149,7 +149,7 @@ pub struct WithoutPauses {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Mean {
-    /// How many sessions have at least [`LONG`] calls.
+    /// The number of sessions with at least [`LONG`] calls.
     pub sessions: usize,
     /// Calls from which on a session counts.
     pub from_calls: u64,
@@ -183,16 +183,16 @@ pub struct MeanOf {
     pub most_billed_with_reads: f64,
 }
 
-/// The outputs of one step, where they were most.
+/// The outputs of the step with the most of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Step {
     /// Their tokens.
     pub tokens: u64,
-    /// The share of the largest request that they are: the agent is shown them once, so that no way of sending
-    /// all of them has a smaller one. Of the conversation alone.
+    /// Their share of the largest request, without system prompt and tools: the agent is shown them once, so that no
+    /// way of sending all of them has a smaller request.
     pub of_largest: f64,
-    /// The share of the largest whole request that they are with system prompt and tools.
+    /// Their share of the largest whole request, with system prompt and tools.
     pub whole: f64,
 }
 

@@ -25,7 +25,7 @@ struct Splice {
 }
 
 impl Requests {
-    /// How many there are.
+    /// Returns the number of requests.
     pub fn len(&self) -> usize {
         self.ends.len()
     }
@@ -77,7 +77,7 @@ impl Requests {
     }
 }
 
-/// Whether the same was sent, however it was written down.
+/// Whether the same was sent, however it is stored.
 impl PartialEq for Requests {
     fn eq(&self, other: &Self) -> bool {
         self.len() == other.len() && self.iter().eq(other.iter())
@@ -90,7 +90,7 @@ pub(crate) struct Played<'r> {
     place: usize,
     /// The request.
     pub(crate) request: Vec<ItemNum>,
-    /// With how many items it begins as the one before did.
+    /// The number of items at its beginning that it shares with the one before.
     pub(crate) common: usize,
     /// The items of the one before that are gone.
     pub(crate) removed: Vec<ItemNum>,

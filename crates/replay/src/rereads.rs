@@ -22,7 +22,7 @@ pub(crate) struct Rereads<'a> {
     items: &'a Items,
     /// Items from this one on are ours.
     ours_from: ItemNum,
-    /// How often each item is in the request.
+    /// The number of times that each item is in the request.
     held: Vec<u32>,
     ours: BTreeSet<ItemNum>,
     carried: Vec<Carried<'a>>,
@@ -40,7 +40,7 @@ struct Carried<'a> {
 }
 
 impl<'a> Rereads<'a> {
-    /// With no request sent. `ours_from` is the first item that was not recorded.
+    /// Makes the state before the first request. `ours_from` is the first item that was not recorded.
     pub(crate) fn new(items: &'a Items, ours_from: ItemNum) -> Self {
         let (ours, carried) = (BTreeSet::new(), Vec::new());
         Self { items, ours_from, held: vec![0; items.len()], ours, carried }

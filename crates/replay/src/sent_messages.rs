@@ -22,7 +22,7 @@ impl SentMessages {
         Self { left, behind }
     }
 
-    /// How many there are.
+    /// Their number.
     pub fn len(&self) -> usize {
         self.left.len() + self.behind.len()
     }

@@ -1,4 +1,4 @@
-//! A recorded session as replaying reads it: the pieces of each message, and the calls of the model.
+//! A recorded session as replays read it: the pieces of each message, and the calls of the model.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -41,7 +41,7 @@ pub struct Session {
     tool_calls: HashMap<(usize, usize), usize>,
     /// The subjects of the results of calls, by message and part.
     subjects: HashMap<(usize, usize), Subject>,
-    /// When each message was written: milliseconds since 1970.
+    /// The time of each message: milliseconds since 1970.
     pub times: Vec<Option<i64>>,
     /// The calls of the model, in order.
     pub calls: Vec<Call>,
@@ -79,7 +79,7 @@ pub struct Call {
     /// The messages that were sent, in order: all before it, or those that the recording's last compaction left and
     /// those after it.
     pub shown: SentMessages,
-    /// When it was answered: milliseconds since 1970.
+    /// The time of the answer: milliseconds since 1970.
     pub at: Option<i64>,
     /// The provider's report.
     pub usage: Option<Usage>,
@@ -141,7 +141,7 @@ impl Session {
         from.zip(to).and_then(|(from, to)| self.activities.get(from..to)).unwrap_or_default()
     }
 
-    /// How many compactions the recording holds.
+    /// Returns the number of compactions in the recording.
     pub fn compactions(&self) -> usize {
         self.transcript.iter().filter(|message| message.standing == MessageKind::Summary).count()
     }
@@ -220,7 +220,7 @@ impl Session {
             };
             match body {
                 RecordedPart::Text { text, .. } => add(PieceKind::Words, "", text.clone()),
-                // Reasoning is not sent again after another prefix, so no way of sending may gain by it.
+                // Reasoning is not sent again after another prefix, so no way of sending may profit from it.
                 RecordedPart::Reasoning(_) => {}
                 RecordedPart::File { name, mime } => {
                     add(PieceKind::Words, "", format!("({name} {mime})"));
@@ -314,7 +314,7 @@ fn output(recorded: &Recorded) -> String {
     texts.collect::<Vec<_>>().join("\n")
 }
 
-/// A call as the model wrote it: the tool's name, and a line for each argument.
+/// Returns a call as the model wrote it: the tool's name, and a line for each argument.
 fn written(call: &RecordedCall) -> String {
     let mut text = call.tool.clone();
     let mut line = |name: &str, value: &Value| {

@@ -1,15 +1,15 @@
 //! The terms of a text that may be needed again word for word: identifiers, file paths, numbers, addresses and quoted
 //! strings, as they are written.
 //!
-//! A term is present in a request if a text of it has the very same term. Paths are not made relative: the texts
-//! alone are enough to count again.
+//! A term is in a request if a text of the request has exactly the same term. Paths are not made relative, so that
+//! the texts alone are enough to check the counts.
 
 use std::borrow::Cow;
 
 use callstack_core::evidence::terms::told;
 
-/// Calls `found` with every term of a text; the same one may come several times. A path is there with the
-/// name of its file.
+/// Calls `found` with every term of a text; the same one may come several times. A path comes with the name of its
+/// file.
 pub fn terms<'a>(text: &'a str, mut found: impl FnMut(Cow<'a, str>)) {
     told(text, |_, term| found(term));
 }

@@ -15,7 +15,7 @@ pub fn thousands(number: u64) -> String {
     told
 }
 
-/// How much less or more `to` is than `from`, such as `−72 %`.
+/// Returns the change from `from` to `to`, such as `−72 %`.
 pub fn change(from: u64, to: u64) -> String {
     if from == 0 {
         return String::new();

@@ -16,7 +16,7 @@ use crate::ways::Strategy;
 
 impl Replay {
     /// Returns the session with the frames that it would have had, and each call's tokens with and without these.
-    /// Handles go on after `frames`, those of sessions before it.
+    /// Handles continue after `frames`, the number of those in earlier sessions.
     pub fn trace(&self, recording: &Recording, frames: u64) -> SessionTrace {
         let places: HashMap<&str, usize> =
             recording.messages.iter().enumerate().map(|(at, it)| (it.id.as_str(), at)).collect();
@@ -66,7 +66,7 @@ struct Making<'r> {
     /// Frames of sessions before this one.
     frames: u64,
     owners: Owners,
-    /// When the last step ended.
+    /// The end of the last step.
     end: Option<i64>,
 }
 
@@ -103,7 +103,7 @@ impl Making<'_> {
 
     fn step(&mut self, place: usize, recorded: &Recorded) -> Step {
         let at = recorded.at.or(self.end).unwrap_or_default();
-        // A recording says when an answer was there, and not when it began.
+        // A recording has the time at which an answer was complete, not the one at which it began.
         let from = if recorded.is_answer() { self.end.map_or(at, |end| end.min(at)) } else { at };
         let frame = self.owners.at((place, 0)).map(|num| self.num(num));
         let (mut tools, mut texts) = (Vec::new(), Vec::new());

@@ -7,7 +7,7 @@ pub(crate) struct Wanted {
 }
 
 impl Wanted {
-    /// A text, whatever the ends of its lines are; none where nothing but blanks stands in it.
+    /// Takes a text with any ends of lines; none if it has nothing but blanks.
     pub(crate) fn new(text: &str) -> Option<Self> {
         let text = text.trim_matches(['\n', '\r']);
         let is_blank = text.trim().is_empty();
@@ -41,7 +41,7 @@ impl Wanted {
     }
 }
 
-/// A line without its number, for each way in which tools set numbers apart.
+/// Returns a line without its number, for each way in which tools separate numbers.
 fn plain(line: &str) -> impl Iterator<Item = &str> {
     let digits = line.trim_start_matches(' ');
     let behind = digits.trim_start_matches(|char: char| char.is_ascii_digit());

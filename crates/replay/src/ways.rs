@@ -30,7 +30,7 @@ pub enum Strategy {
 }
 
 impl Strategy {
-    /// All ways, the one that the others are measured by first.
+    /// All ways; the first is the one to which the others are compared.
     pub const ALL: [Self; 5] =
         [Self::Linear, Self::Compaction, Self::Masking, Self::Window, Self::Frames];
 

@@ -358,7 +358,7 @@ fn an_edit_whose_text_is_gone_costs_a_read() {
     };
     assert!(misses.iter().all(is_read), "{misses:?}");
     assert_eq!(replay.misses(Strategy::Linear), []);
-    // The call that reads, and its output in the four requests after it.
+    // The call that reads the file, and its output in the four requests after it.
     let output = callstack_core::text::estimate_tokens(&program("date", 400)) as u64 + CALL;
     let request = frames.curve[6];
     let wanted = request * 10 + output * 125 + CALL * 500 + 4 * output * 10;

@@ -94,7 +94,7 @@ proptest! {
             prop_assert!(figures.with_reads_hundredths >= figures.billed_hundredths);
             prop_assert_eq!(figures.with_reads_hundredths > figures.billed_hundredths, figures.reads > 0);
         }
-        // The user's words are in what is sent in frames, all of them.
+        // All of the user's words are in the requests with frames.
         let whole = &replay.sent[0].1;
         let framed = &replay.sent.iter().find(|(way, _)| *way == Sending::Frames).unwrap().1;
         for (whole, sent) in whole.iter().zip(framed.iter()) {

@@ -75,7 +75,7 @@ impl SessionBuilder {
         self
     }
 
-    /// Has the provider report what the calls took, in their order.
+    /// Adds the provider's reports of the tokens of calls, in order.
     pub(crate) fn usages(&mut self, reported: &[u64]) -> &mut Self {
         let answers = self.recording.messages.iter_mut().filter(|message| message.is_answer());
         for (answer, input) in answers.zip(reported) {
@@ -99,7 +99,7 @@ pub(crate) fn words(text: &str) -> RecordedPart {
 }
 
 fn call(tool: &str, input: serde_json::Value, output: &str) -> RecordedCall {
-    // Ids of calls are unique in a session; what they look like matters to nobody.
+    // Ids of calls are unique in a session; their form does not matter.
     static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
     let number = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
     RecordedCall {

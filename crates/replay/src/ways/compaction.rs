@@ -1,7 +1,7 @@
 //! Compaction as hosts do it: where a request would pass the model's limit, a summary replaces everything before it.
 //!
-//! The recording has no model to write a summary. The agent's own newest words replace it, as many as a summary has.
-//! Compactions that were recorded are in every way of sending.
+//! There is no model that could write a summary. The agent's own newest words replace it, in the length of a summary.
+//! Recorded compactions are part of every way of sending.
 
 use callstack_core::text::{CUT, truncate_to_token_budget};
 use callstack_core::transcript::Role;

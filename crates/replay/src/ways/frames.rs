@@ -1,5 +1,4 @@
-//! Frames, by the code that makes them in a session that goes on: units become frames, finished ones
-//! are folded.
+//! Frames, by the code that makes them in a live session: units become frames, finished ones are folded.
 
 mod refold;
 mod sent;
@@ -36,7 +35,7 @@ pub struct Policy {
     pub evidence: Budget,
     /// Whether todo items fold as soon as they are over.
     pub items: bool,
-    /// Which outputs are masked in work that goes on; none where nothing is.
+    /// The limits for masking outputs in work that goes on; none if nothing is masked.
     pub masks: Option<Limits>,
     /// Estimated tokens of all outlines of a batch of masked outputs.
     pub outlines: usize,
@@ -76,7 +75,7 @@ pub struct Framed {
     pub spans: Vec<Span>,
 }
 
-/// Returns the requests. Reports after each call how many are done.
+/// Returns the requests. Reports the number of finished ones after each call.
 pub fn requests(
     session: &mut Session,
     policy: &Policy,
@@ -100,7 +99,7 @@ pub fn requests(
 struct Work<'s> {
     session: &'s mut Session,
     policy: &'s Policy,
-    /// How many tokens the estimated ones are.
+    /// The calibration of estimated tokens.
     fit: Fit,
     /// Whether it was announced at the last call that outputs will leave.
     is_announced: bool,
@@ -119,7 +118,7 @@ struct Work<'s> {
     /// The frames directly below each.
     below: Vec<Vec<usize>>,
     spans: Vec<Span>,
-    /// The spans that are closed, in the order in which they were.
+    /// The closed spans, in the order in which they were closed.
     closed: Vec<usize>,
     /// By their messages.
     masks: BTreeMap<usize, Vec<Mask>>,
@@ -127,7 +126,7 @@ struct Work<'s> {
     last_at: Option<i64>,
     /// Whether the provider's cache is empty at the call that is prepared.
     paused: bool,
-    /// The span of each unit that has one, by where it begins.
+    /// The span of each unit that has one, by its beginning.
     bound: HashMap<Anchor, usize>,
 }
 
@@ -178,7 +177,7 @@ impl<'s> Work<'s> {
         let users = self.sent.users.len();
         for at in call.shown.from(self.shown.len()) {
             self.sent.show(self.session, at);
-            // The root of a child session is the one thing that it was started for.
+            // The root of a child session is all that the session was started for.
             if !self.session.is_child {
                 self.framer.read(&self.session.moments[at], &self.taken);
             }

@@ -16,7 +16,7 @@ pub const KEPT: u64 = 20_000;
 pub fn requests(session: &mut Session) -> Requests {
     let mut all = Requests::default();
     let mut before = SentMessages::default();
-    // Outputs that stay: where they stand, and their tokens together.
+    // Outputs that stay: their places, and the sum of their tokens.
     let mut newest: VecDeque<(usize, ItemNum)> = VecDeque::new();
     let (mut tokens, mut len) = (0, 0);
     for call in 0..session.calls.len() {

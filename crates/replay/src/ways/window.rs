@@ -38,7 +38,7 @@ struct Window {
     from: usize,
     /// The tokens of these.
     width: u64,
-    /// How many items of the user's first message are sent before them, once it is not one of them.
+    /// The number of items of the user's first message that are sent before them, once it is not one of them.
     first: Option<usize>,
 }
 

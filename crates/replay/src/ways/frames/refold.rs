@@ -1,5 +1,5 @@
-//! How much of a session has to be folded again when a span is folded: everything before the previous turn stays as
-//! it is.
+//! The part of a session that has to be folded again when a span is folded: everything before the previous turn stays
+//! as it is.
 
 use callstack_core::transcript::{Held, Span, SpanOrigin};
 
@@ -8,7 +8,7 @@ use super::Work;
 /// The part that is folded again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Reach {
-    /// The place of the first message of which something else may be sent.
+    /// The place of the first message that may be sent differently.
     pub from: usize,
     /// The place of the first message that has to be read for that, not after it.
     pub window: usize,
@@ -23,9 +23,9 @@ pub(super) struct Due {
     waiting: Vec<usize>,
     /// Spans that have ended and were not weighed yet.
     pub unweighed: Vec<usize>,
-    /// How many of these were there at the call before.
+    /// The number of these at the call before.
     looked_at: usize,
-    /// Those that are sent as they are until the provider has forgotten the request.
+    /// Spans that are sent unfolded until the provider has forgotten the request.
     light: Vec<usize>,
     /// Whether the user has spoken.
     pub user_spoke: bool,
@@ -48,7 +48,7 @@ impl Due {
 }
 
 impl Work<'_> {
-    /// From which message on spans are to be weighed; nothing where none is.
+    /// Returns the first message from which on spans are to be weighed; none if no span is.
     pub(super) fn weighing(&mut self) -> Option<usize> {
         let due = &mut self.due;
         let light = if self.paused { std::mem::take(&mut due.light) } else { Vec::new() };
@@ -72,7 +72,7 @@ impl Work<'_> {
         all.map(|span| self.place_of_open(span).unwrap_or(0)).min()
     }
 
-    /// Returns the part that has to be folded again; none where messages only were added.
+    /// Returns the part that has to be folded again; none where messages were only added.
     pub(super) fn reach(&mut self) -> Option<Reach> {
         let mut spans = std::mem::take(&mut self.due.spans);
         self.due.waiting.extend(&spans);

@@ -1,4 +1,4 @@
-//! The content of the messages that are sent, kept from call to call: in a session of thousands of calls each one
+//! The content of the messages that are sent, kept from call to call: in a session of thousands of calls, each one
 //! changes little of it.
 
 use std::collections::HashMap;
@@ -43,17 +43,17 @@ pub(super) struct Sent {
     starts: Vec<usize>,
     /// Estimated tokens before each slot, and of all.
     sums: Vec<usize>,
-    /// The slots of results that are whole, and of these the places of the large ones.
+    /// The slots of unmasked results, and the places of the large ones among them.
     outputs: Vec<usize>,
     large: Vec<usize>,
     least: usize,
-    /// Messages of nothing but reasoning, by their places, and whether they are gone: where the reasoning is
-    /// not sent again, the message isn't.
+    /// Messages of nothing but reasoning, by their places, and whether they are gone: if the reasoning is not sent
+    /// again, neither is the message.
     hollow: Vec<(usize, bool)>,
     /// The items that were last sent.
     last: Vec<ItemNum>,
     last_tokens: usize,
-    /// How many slots are as they were then.
+    /// The number of slots that have not changed since.
     untouched: usize,
 }
 
@@ -65,8 +65,7 @@ pub(super) struct Due {
     pub is_announced: bool,
 }
 
-/// The changes of a request against the one before: the item from which on they begin, and how many of the later ones
-/// go.
+/// The changes of a request against the one before: the first changed item, and the number of later ones that go.
 pub(super) struct Changed {
     pub(super) at: usize,
     pub removed: Vec<ItemNum>,
@@ -180,7 +179,7 @@ impl Sent {
         }
     }
 
-    /// Sends the messages from a place on as they were recorded, but for these operations.
+    /// Sends the messages from a place on as they were recorded, except for these operations.
     pub(super) fn fold(&mut self, session: &mut Session, from: usize, at: &At, ops: &[FoldOp]) {
         let mut pieces = self.folded(session, from, at, ops);
         let first = self.hollow.partition_point(|(place, _)| *place < from);
@@ -257,8 +256,8 @@ impl Sent {
         }
     }
 
-    /// The slots of the outputs that are to be masked now, and whether something newer replaced each; `fill` says
-    /// how full the context is with so many estimated tokens, `frames` where frames begin that are open.
+    /// The slots of the outputs that are to be masked now, and whether something newer replaced each; `fill` returns
+    /// how full the context is with so many estimated tokens, `frames` are the places where open frames begin.
     pub(super) fn due(
         &self,
         session: &Session,
@@ -333,7 +332,7 @@ impl Sent {
         self.replace(items, place, &slots);
     }
 
-    /// With how many items the request begins as the one before did.
+    /// Returns the number of items at the beginning that the request shares with the one before.
     fn common(&self) -> usize {
         let (last, slots) = (&self.last[self.untouched..], &self.slots[self.untouched..]);
         let both = last.iter().zip(slots);
