@@ -44,7 +44,7 @@ impl Document for ChromeTrace {
         let order = json!({"sort_index": thread});
         self.event(&meta("thread_sort_index", thread, &order), to)?;
         let frames: Frames<'_> = session.all_frames().map(|it| (it.num, it)).collect();
-        // The outer of two that begin at once has to stand first, and its end is known last.
+        // The outer of two that begin at the same time has to stand first, and its end is known last.
         let (mut events, mut open): (Vec<(Value, u64)>, Vec<usize>) = (Vec::new(), Vec::new());
         for change in changes(session, &over_time(session, about.at)) {
             if change.opens {

@@ -1,7 +1,7 @@
 //! Frames in the formats of other tools: flame graphs, traces, tables, diagrams.
 //!
-//! Sessions are written one at a time, so that memory does not grow with their number. Not here: where sessions come
-//! from (`engine`, `replay`), and which file is written (`cli`).
+//! Sessions are written one at a time, so that memory does not grow with their number. Not here: the sources of
+//! sessions (`engine`, `replay`), and the file that is written (`cli`).
 
 mod chrome;
 mod csv;
@@ -33,18 +33,18 @@ pub enum Format {
     Mermaid,
 }
 
-/// What is known of an export beside its sessions.
+/// The data of an export beside its sessions.
 #[derive(Clone, Debug)]
 pub struct About {
     /// The name of the project.
     pub name: String,
     /// The version of callstack.
     pub version: String,
-    /// When it is made: frames that are open last until then. Milliseconds since 1970.
+    /// The time of the export, which is taken as the end of open frames. Milliseconds since 1970.
     pub at: i64,
 }
 
-/// How much was written.
+/// The amount of what was written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Sessions with anything in them.
@@ -55,7 +55,7 @@ pub struct Counts {
     pub calls: usize,
 }
 
-/// A document that sessions are written to, one after the other.
+/// A document to which sessions are written, one after the other.
 trait Document {
     fn begin(&mut self, about: &About, to: &mut dyn Write) -> io::Result<()>;
     fn session(

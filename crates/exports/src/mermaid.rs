@@ -59,7 +59,7 @@ impl Document for Mermaid {
     }
 }
 
-/// A text of a node: no character in it means anything to Mermaid, to Markdown or to HTML.
+/// Returns the text of a node, in which no character has a meaning for Mermaid, Markdown or HTML.
 fn text(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for char in text.chars() {

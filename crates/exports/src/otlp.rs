@@ -1,8 +1,8 @@
 //! Spans for collectors of OpenTelemetry, as JSON or protobuf, and their way there.
 //!
 //! A frame is a span of kind `invoke_agent`, a call of the model one of kind `chat`, a call of a tool one of kind
-//! `execute_tool`. Frames below one root are one trace. Ids are hashes of callstack's own, so that what is exported
-//! twice has the same ids.
+//! `execute_tool`. Frames below one root are one trace. Ids are hashes of callstack's own, so that they are the same
+//! in every export.
 
 mod attributes;
 mod content;

@@ -1,7 +1,7 @@
 //! A session as a stack that changes: over time, over the tokens that were sent, and over those that were written.
 //!
-//! At each moment one stack is open: the frames around the innermost one, and below them what is done there. From one
-//! moment to the next, entries close and open, so that the result is well nested whatever the session was like.
+//! At each moment one stack is open: the frames around the innermost one, and below them the work there. From one
+//! moment to the next, entries close and open, so that the result is well nested for any session.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -14,11 +14,11 @@ use callstack_core::transcript::Role;
 pub(crate) enum Entry {
     /// A frame.
     Frame(FrameNum),
-    /// What is done in it.
+    /// The work in it.
     Leaf(Leaf),
 }
 
-/// Something that is done in a frame. Steps and tools are named by their places.
+/// Work in a frame. Steps and tools are named by their places.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Leaf {
     /// The model answers.
@@ -99,7 +99,7 @@ fn go_to(stack: &[Entry], at: u64, open: &mut Vec<Entry>, changes: &mut Vec<Chan
     }
 }
 
-/// Something that goes on for a while. Of several the one that began last is shown.
+/// An activity that lasts for a while. Of several, the one that began last is shown.
 #[derive(Clone, Copy, Debug)]
 struct Activity {
     from: i64,
@@ -145,7 +145,7 @@ pub(crate) fn over_time(session: &SessionTrace, now: i64) -> Vec<Slice> {
     let mut hidden: HashSet<Option<FrameNum>> = HashSet::new();
     for place in 0..all {
         let activity = activities[place];
-        // Calls beside it took all of its time, or it took none: it is shown all the same.
+        // It is shown even if calls beside it took all of its time, or it took none.
         if !shown.contains(&activity.frame) && hidden.insert(activity.frame) {
             activities.push(Activity { to: activity.from, ..activity });
         }
@@ -161,7 +161,7 @@ enum Edge {
     Begin,
 }
 
-/// Returns the slices of what goes on. What takes no time is left out, but for what stands from `instants` on.
+/// Returns the slices of activities. Those that take no time are left out, except from the place `instants` on.
 fn sweep(activities: &[Activity], instants: usize) -> Vec<Slice> {
     let mut edges: Vec<(i64, Edge, usize)> = Vec::with_capacity(activities.len() * 2);
     for (place, activity) in activities.iter().enumerate() {

@@ -126,7 +126,8 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 proptest! {
-    /// Whatever the times and frames of a session are, each change closes what was opened last, and time never falls.
+    /// Whatever the times and frames of a session are, each change closes the entry that was opened last, and time
+    /// never decreases.
     #[test]
     fn changes_are_balanced_and_in_order(
         steps in steps(),

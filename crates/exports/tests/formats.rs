@@ -1,4 +1,4 @@
-//! What stands in each format, and that readers can rely on its rules.
+//! The content of each format, and its rules for readers.
 
 use std::collections::{HashMap, HashSet};
 
@@ -87,7 +87,7 @@ fn events_of_a_thread_nest_exactly() {
     }
     assert_eq!(threads.len(), 2);
     for spans in threads.values() {
-        // In the order of the file the outer of two stands first.
+        // In the file, the outer one of two stands first.
         let mut around: Vec<(u64, u64)> = Vec::new();
         for (from, to) in spans {
             while around.last().is_some_and(|(_, end)| end <= from && !(end == from && to == from))

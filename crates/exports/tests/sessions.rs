@@ -9,7 +9,7 @@ use callstack_core::transcript::Role;
 use callstack_exports::{About, Export, Format};
 use serde_json::json;
 
-/// When the sessions begin.
+/// The time at which the sessions begin.
 pub(crate) const BEGAN: i64 = 1_764_163_200_000;
 
 /// A title that every format has to take for words.

@@ -1,4 +1,4 @@
-//! What was said, in the shape of the conventions; only where it is asked for.
+//! The content of messages, in the shape of the conventions; only where it is asked for.
 
 use callstack_core::trace::Step;
 use serde_json::{Value, json};

@@ -17,7 +17,8 @@ pub(super) fn call(session: &str, message: &str) -> Vec<u8> {
     hash(&["call", session, message], 8)
 }
 
-/// The id of the span of a call of a tool. Where a host gives no call an id, its place in the message tells it apart.
+/// The id of the span of a call of a tool. Where a host gives calls no ids, the place in the message distinguishes
+/// them.
 pub(super) fn tool(session: &str, message: &str, place: usize, call: &str) -> Vec<u8> {
     hash(&["tool", session, message, &place.to_string(), call], 8)
 }

@@ -16,20 +16,20 @@ use prost::Message as _;
 use super::batches;
 use crate::About;
 
-/// How long a collector may take for a batch.
+/// The time that a collector may take for a batch.
 const TIME: Duration = Duration::from_secs(10);
 /// Attempts for a batch.
 const ATTEMPTS: u32 = 3;
-/// How long is waited before the second attempt; twice as long before the third.
+/// The wait before the second attempt; it doubles before the third.
 const PAUSE: Duration = Duration::from_millis(500);
-/// The longest that a collector may ask to be left alone.
+/// The longest wait that a collector may ask for.
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 /// Bytes of an answer that are read.
 const LARGEST: u64 = 64 * 1024;
-/// Characters of an answer that are told.
+/// Characters of an answer that an error shows.
 const TOLD: usize = 200;
 
-/// How spans are written on the wire.
+/// The encoding of spans on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Encoding {
     /// Protobuf, which every collector takes.
@@ -44,7 +44,7 @@ pub enum Encoding {
 pub struct Sender {
     /// Its whole address, such as `http://localhost:4318/v1/traces`.
     pub address: String,
-    /// How spans are written.
+    /// The encoding of spans.
     pub encoding: Encoding,
     /// Headers of each request, such as one with a key.
     pub headers: Vec<(String, String)>,
@@ -57,7 +57,7 @@ impl fmt::Debug for Sender {
     }
 }
 
-/// How many spans a collector was sent.
+/// The number of spans that a collector was sent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sent {
     /// All of them.
@@ -85,7 +85,7 @@ struct Fault {
     why: String,
     /// Whether another attempt may go better.
     again: bool,
-    /// When the collector wants that, if it says so.
+    /// The wait that the collector asks for, if it does.
     after: Option<Duration>,
 }
 
@@ -149,7 +149,7 @@ impl Sender {
                 Encoding::Protobuf => ExportTraceServiceResponse::decode(&said[..]).ok(),
                 Encoding::Json => serde_json::from_slice(&said).ok(),
             };
-            // The spans were taken, whatever the collector says of it.
+            // The collector accepted the spans, whatever its answer contains.
             return Ok(answer.unwrap_or_default());
         }
         Err(refused(url, status, &said, after))

@@ -33,7 +33,7 @@ pub(super) fn of(about: &About, session: &SessionTrace) -> Vec<Span> {
     spans
 }
 
-/// What the steps of a session tell of a frame.
+/// The data of a frame from the steps of its session.
 #[derive(Clone, Copy)]
 struct Worked<'a> {
     from: i64,
@@ -41,7 +41,7 @@ struct Worked<'a> {
     call: Option<&'a ModelCall>,
 }
 
-/// From when to when the steps of each frame were done.
+/// Returns the beginning and the end of the steps of each frame.
 fn worked(session: &SessionTrace) -> HashMap<FrameNum, Worked<'_>> {
     let mut worked: HashMap<FrameNum, Worked<'_>> = HashMap::new();
     let mut add = |frame: Option<FrameNum>, from: i64, to: i64, call| {
