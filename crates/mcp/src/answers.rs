@@ -5,7 +5,7 @@ use callstack_engine::operation::Answer;
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Map, Value, json};
 
-/// Bytes of data that go with an answer at most. Clients show them to their model, which pays for them, and refuse
+/// The most bytes of data that go with an answer. Clients show them to their model, which pays for them, and refuse
 /// results that are too long.
 const LONGEST_DATA: usize = 16 * 1024;
 

@@ -1,4 +1,4 @@
-//! A server behind an HTTP server, at a path such as `/mcp`.
+//! A server as a part of an HTTP server, at a path such as `/mcp`.
 
 use std::io;
 use std::sync::Arc;
@@ -8,15 +8,16 @@ use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, Stream
 
 use crate::server::McpServer;
 
-/// Bytes of a request: more than the longest arguments that an operation takes.
+/// The most bytes of a request: more than the longest arguments that an operation accepts.
 const LONGEST: usize = 4 << 20;
 
 /// A `tower` service that answers clients over HTTP.
 pub type HttpService = StreamableHttpService<McpServer, LocalSessionManager>;
 
-/// Returns a service with a server of `make` for each client, and for each request of one that shakes no hands; a
-/// request for which none can be made is refused. Only programs on this machine are answered, and no page of a browser
-/// but those of `origins`, such as `http://127.0.0.1:7000`. Who may ask at all is for the HTTP server to find out.
+/// Returns a service that calls `make` for each client, and for each request of a client without a handshake; a
+/// request for which no server can be made is refused. Only programs on this machine are answered, and in browsers
+/// only pages of `origins`, such as `http://127.0.0.1:7000`. The HTTP server has to check whether a client may ask at
+/// all.
 pub fn http_service(
     make: impl Fn() -> io::Result<McpServer> + Send + Sync + 'static,
     origins: impl IntoIterator<Item = String>,

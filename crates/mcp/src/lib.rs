@@ -1,7 +1,7 @@
 //! callstack over the Model Context Protocol: the operations of the engine as tools, frames and logs as resources.
 //!
-//! Nothing about a single operation is written down here: names, descriptions, schemas and answers are the engine's.
-//! [`McpServer`] serves one client over any transport of `rmcp`; [`serve_stdio`] is the one that agents start.
+//! Nothing here is about a single operation: names, descriptions, schemas and answers are the engine's. [`McpServer`]
+//! serves one client over any transport of `rmcp`; [`serve_stdio`] serves the agent that started this process.
 
 mod answers;
 mod http;

@@ -9,21 +9,21 @@ use tokio::io::{
     AsyncBufRead, AsyncBufReadExt as _, AsyncRead, AsyncWrite, AsyncWriteExt as _, BufReader,
 };
 
-/// The longest line that is taken, in bytes: far more than the longest arguments of an operation.
+/// The longest line that is accepted, in bytes: far more than the longest arguments of an operation.
 const LONGEST: usize = 16 << 20;
-/// Bytes that are kept of a longer one: they say which request it is.
+/// Bytes that are kept of a longer one: they contain the request's id.
 const HEAD: usize = 1024;
 
 /// The method that takes the place of a request's own where it can't be read. It has to be answered: the client waits.
 pub(crate) const UNREADABLE: &str = "callstack/unreadable";
 
-/// A line without its end. Of one that is too long, only the beginning.
+/// A line without its end; only the beginning if it is too long.
 struct Line {
     bytes: Vec<u8>,
     is_whole: bool,
 }
 
-/// Passes lines on until there are no more. What can't be mended and is no request is left out.
+/// Passes lines on until there are no more. A line that can't be mended and is no request is left out.
 pub(crate) async fn pass(
     input: impl AsyncRead + Unpin,
     mut output: impl AsyncWrite + Unpin,
@@ -67,7 +67,7 @@ async fn next(input: &mut (impl AsyncBufRead + Unpin)) -> io::Result<Option<Line
     }
 }
 
-/// Returns a line as it can be read, or what stands for it.
+/// Returns a line in a readable form, or its replacement.
 fn readable(line: &Line) -> Option<String> {
     if line.is_whole {
         let text = String::from_utf8_lossy(&line.bytes);

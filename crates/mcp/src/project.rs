@@ -13,7 +13,7 @@ pub trait Project: Send + Sync + 'static {
     /// Returns the engine; makes a store where there is none.
     fn existing_or_new(&self) -> Result<Arc<Engine>, EngineError>;
 
-    /// Returns the profile whose tools are listed while there is no store that says otherwise.
+    /// Returns the profile whose tools are listed while there is no store that sets another one.
     fn profile(&self) -> Result<Profile, EngineError>;
 }
 

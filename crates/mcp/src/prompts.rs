@@ -22,7 +22,7 @@ pub(crate) fn listed() -> Vec<Prompt> {
     SLASH.iter().map(prompt).collect()
 }
 
-/// Returns the message of a prompt, with tools called as the engine's dialect does.
+/// Returns the message of a prompt, with the names of tools in the engine's dialect.
 pub(crate) fn made(
     name: &str,
     arguments: &JsonObject,

@@ -8,9 +8,9 @@ use serde_json::{Value, json};
 
 /// The tree, whatever is in it.
 pub(crate) const TREE: &str = "callstack://tree";
-/// How the resources of frames begin.
+/// The beginning of the addresses of frames.
 const FRAME: &str = "callstack://frame/";
-/// How those end that are logs.
+/// The end of the addresses of logs.
 const LOG: &str = "/log";
 
 /// A resource by its URI.
@@ -36,7 +36,7 @@ impl<'u> Address<'u> {
         names.then_some(if is_log { Self::Log(frame) } else { Self::Frame(frame) })
     }
 
-    /// The operation that tells it, with its arguments.
+    /// Returns the operation that answers it, with its arguments.
     fn operation(self) -> (&'static str, Value) {
         match self {
             Self::Tree => ("stack_tree", json!({})),

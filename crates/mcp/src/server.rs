@@ -33,7 +33,7 @@ pub struct McpServer {
     sessions: Sessions,
     version: &'static str,
     /// Held by the call that is carried out. Calls of a step that a client sends at once are carried out in the order
-    /// in which they came: what follows a push belongs to its frame.
+    /// in which they came: a call after a push belongs to its frame.
     turn: Arc<Mutex<()>>,
     updates: Arc<Updates>,
 }
@@ -54,7 +54,7 @@ impl McpServer {
         wanted.await.map_err(|error| ErrorData::internal_error(error.sentence(), None))
     }
 
-    /// Carries out what blocks on a thread of its own, in turn.
+    /// Carries out blocking work on a thread of its own, in turn.
     async fn in_turn<T: Send + 'static>(
         &self,
         work: impl FnOnce(&dyn Project) -> Result<T, EngineError> + Send + 'static,

@@ -12,12 +12,12 @@ use serde_json::{Value, json};
 const SESSION_KEYS: [&str; 2] = ["threadId", "sessionId"];
 /// The keys of `_meta` under which clients send the id that the model gave the call.
 const CALL_KEYS: [&str; 2] = ["claudecode/toolUseId", "callId"];
-/// The argument with the id of the conversation, where nothing else tells it.
+/// The argument with the id of the conversation, where nothing else shows it.
 const ARGUMENT: &str = "session";
 /// Bytes of an id or a name that a client gives.
 const LONGEST: usize = 200;
 
-/// Which session a call belongs to where its `_meta` doesn't say.
+/// The session of a call whose `_meta` names none.
 #[derive(Clone, Debug)]
 pub enum Sessions {
     /// This one: the client has a process of the server for each conversation.
@@ -90,7 +90,7 @@ fn of_meta(context: &RequestContext<RoleServer>, keys: &[&str]) -> Option<String
     keys.iter().find_map(|key| usable(context.meta.get(*key)?.as_str()?))
 }
 
-/// Returns a text that may name something: neither empty nor too long, and in one line.
+/// Returns a text if it can be an id: neither empty nor too long, and in one line.
 fn usable(text: &str) -> Option<String> {
     let fits = !text.is_empty() && text.len() <= LONGEST && !text.contains(char::is_control);
     fits.then(|| text.to_owned())

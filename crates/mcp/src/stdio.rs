@@ -22,7 +22,7 @@ pub fn serve_stdio(server: McpServer) -> io::Result<()> {
     outcome
 }
 
-/// Serves a client whose lines come from `input`, until it has sent the last one; answers go to `output`.
+/// Serves a client whose lines come from `input`, until the input ends; answers go to `output`.
 pub async fn serve(
     server: McpServer,
     input: impl AsyncRead + Send + Unpin + 'static,

@@ -19,8 +19,8 @@ fn described(tool: &Tool, sessions: &Sessions) -> model::Tool {
     model::Tool::new(tool.name(), tool.summary(), parameters).with_annotations(annotations(tool))
 }
 
-/// Returns what a client may assume of a tool. Nothing that is stored is ever lost by one, and all of it stays on this
-/// machine.
+/// Returns the properties that a client may assume of a tool. No tool ever loses stored data, and all data stays on
+/// this machine.
 fn annotations(tool: &Tool) -> ToolAnnotations {
     let reads = tool.operation().access == Access::Read;
     ToolAnnotations::new().read_only(reads).destructive(false).open_world(false)

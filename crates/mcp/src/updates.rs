@@ -8,9 +8,9 @@ use std::time::Duration;
 use callstack_engine::{Engine, StopWatch};
 use tokio::sync::watch;
 
-/// How long the thread waits for an event before it waits again.
+/// The length of a wait for an event, which then begins again.
 const WAIT: Duration = Duration::from_mins(1);
-/// How long it rests after the store could not be read.
+/// The pause after the store could not be read.
 const REST: Duration = Duration::from_secs(1);
 /// Events that are taken at once.
 const MOST: usize = 1_000;

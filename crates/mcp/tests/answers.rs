@@ -1,4 +1,4 @@
-//! What calls are answered.
+//! The answers of calls.
 
 use serde_json::json;
 

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::wire::TestEnv;
 
-/// What each request of such a client brings along.
+/// The `_meta` of each request of such a client.
 pub(crate) fn stateless() -> Value {
     json!({
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",

@@ -1,4 +1,4 @@
-//! Clients that send what no client should: nothing of it stops the server.
+//! Clients that break the protocol: nothing that they send stops the server.
 
 use serde_json::json;
 

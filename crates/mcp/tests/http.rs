@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::eras::stateless;
 use crate::wire::TestEnv;
 
-/// Posts a request of a client without a handshake; the status, and the message that came back.
+/// Posts a request of a client without a handshake. Returns the status and the message of the answer.
 async fn post(
     desk: &TestEnv,
     headers: &[(&str, &str)],

@@ -1,4 +1,4 @@
-//! Resources and who is told of their changes.
+//! Resources, and notifications of their changes.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! What is listed.
+//! The lists of tools.
 
 use serde_json::{Value, json};
 

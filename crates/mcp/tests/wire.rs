@@ -11,10 +11,10 @@ use tokio::io::{
     AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream, ReadHalf, WriteHalf,
 };
 
-/// Bytes that a client and a server may send ahead of each other.
+/// Bytes that client and server may send before the other one reads them.
 const AHEAD: usize = 1 << 20;
 
-/// A second passes with every look at the clock; ids count up.
+/// A clock on which a second passes with every reading; ids count up.
 #[derive(Default)]
 struct Foreseen {
     ticks: AtomicI64,
@@ -75,12 +75,12 @@ pub(crate) struct Client {
     input: WriteHalf<DuplexStream>,
     output: BufReader<ReadHalf<DuplexStream>>,
     requests: u64,
-    /// What goes with every request as `_meta`.
+    /// The `_meta` of every request.
     pub(crate) meta: Value,
 }
 
 impl Client {
-    /// Shakes hands as clients do since 2025; returns what the server says of itself.
+    /// Makes the handshake of clients since 2025. Returns the server's description of itself.
     pub(crate) async fn hello(&mut self, name: &str) -> Value {
         let info = json!({"name": name, "version": "1"});
         let hello =
@@ -114,7 +114,7 @@ impl Client {
         serde_json::from_str(&line).unwrap_or_else(|error| panic!("{error}: {line}"))
     }
 
-    /// The answer to a request; what else is said until then is of no interest.
+    /// Returns the answer to a request, and ignores everything before it.
     pub(crate) async fn answer(&mut self, id: impl Into<Value>) -> Value {
         let id = id.into();
         loop {
@@ -138,14 +138,14 @@ impl Client {
         self.request("tools/call", json!({"name": name, "arguments": arguments})).await
     }
 
-    /// What a tool answers that has to succeed, as a program reads it.
+    /// Returns the answer of a tool that has to succeed, as a program reads it.
     pub(crate) async fn tool(&mut self, name: &str, arguments: Value) -> Value {
         let mut result = self.call(name, arguments).await;
         assert_eq!(result["isError"], false, "{name}: {result}");
         result["structuredContent"].take()
     }
 
-    /// What a tool refuses, as a program reads it.
+    /// Returns the refusal of a tool, as a program reads it.
     pub(crate) async fn refusal(&mut self, name: &str, arguments: Value) -> Value {
         let mut result = self.call(name, arguments).await;
         assert_eq!(result["isError"], true, "{name}: {result}");
