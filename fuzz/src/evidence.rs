@@ -1,4 +1,4 @@
-//! Takes evidence from what an agent said, thought and did.
+//! Takes evidence from an agent's words, thoughts and actions.
 
 use callstack_core::evidence::{
     Action, Budget, Call, Edit, Evidence, Activity, Remains, extract_results, span_tokens, take,
@@ -13,7 +13,8 @@ const RECORD: u8 = 0x1e;
 const FIELD: u8 = 0x1f;
 
 /// Records are activities, the first byte of each gives its kind; the first record is the project's folder, the
-/// second the text that is known already. The evidence is the same each time, and is read as it was written.
+/// second the text that is known already. The evidence is the same each time, and the same after it was written and
+/// read.
 pub fn evidence(data: &[u8]) {
     let mut records = data.split(|byte| *byte == RECORD);
     let project = text(records.next());

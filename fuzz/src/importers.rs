@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use crate::is_one_in;
 use crate::session::engine;
 
-/// Imports after which a new store is begun: what one input leaves is there for the next ones.
+/// Imports after which a new store is begun: the content of one input is there for the next ones.
 const IMPORTS: usize = 100;
 
 struct Open {
@@ -21,8 +21,8 @@ struct Open {
     imports: usize,
 }
 
-/// The bytes as a file: is it a recording, of which format, and what is in it? What is shown to the model at each
-/// message is in the recording. One recording in 20 is imported into a store, too.
+/// Reads the bytes as a file: whether it is a recording, its format, and its content. The messages that the model is
+/// shown at each message are in the recording. One recording in 20 is imported into a store, too.
 pub fn importers(data: &[u8]) {
     let path = file();
     fs::write(path, data).expect("the file is written");

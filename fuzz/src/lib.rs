@@ -20,14 +20,14 @@ pub use session::session;
 pub use store::store;
 
 /// Whether an input is one of the few with which something slow is done, too: about one in `n`, and always the same
-/// ones. A mark in the input would not do: a fuzzer looks for what is slow and soon puts the mark into all of them.
+/// ones. A mark in the input would not work: a fuzzer looks for slow inputs and soon puts the mark into all of them.
 fn is_one_in(n: u64, data: &[u8]) -> bool {
     let mut hasher = DefaultHasher::new();
     hasher.write(data);
     hasher.finish().is_multiple_of(n)
 }
 
-/// A clock and ids that only depend on how often they were asked, so that an input can be repeated.
+/// A clock and ids that depend only on the number of calls, so that an input can be repeated.
 #[derive(Debug, Default)]
 struct Counted {
     now: AtomicI64,

@@ -5,11 +5,11 @@ use serde_json::Value;
 
 use crate::is_one_in;
 
-/// Bytes of a text that a short one is repeated to, so that time that grows with the square is noticed.
+/// The length to which a short text is repeated, so that quadratic time is noticed.
 const LONGEST: usize = 64 * 1024;
 
-/// Secrets lie between characters, one after the other; masking takes nothing else away, and a second time changes
-/// nothing. One input in 500 is repeated.
+/// Checks that the places of secrets are in order and between characters, that masking removes nothing else, and that
+/// masking again changes nothing. One input in 500 is repeated.
 pub fn masking(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let most = (LONGEST / text.len().max(1)).max(1);

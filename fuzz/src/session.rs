@@ -10,8 +10,8 @@ use tempfile::TempDir;
 
 use crate::Counted;
 
-/// Inputs after which a new store is begun. What one input leaves is there for the next ones, and each is summed up at its
-/// end: with 200 that took a third of the time.
+/// Inputs after which a new store is begun. The content of one input is there for the next ones, and each is summed
+/// up at its end: with 200 that took a third of the time.
 const INPUTS: usize = 25;
 /// Steps of an input that are played.
 const STEPS: usize = 48;

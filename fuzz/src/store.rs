@@ -13,8 +13,8 @@ use crate::session::engine;
 /// The session in a store before it is damaged.
 const SESSION: &[u8] = include_bytes!("../seeds/protocol/session");
 
-/// The first byte says how the store is damaged, the others where: each four are a place, and the byte that is put
-/// there. The store is opened, checked, read, derived again, and checked again.
+/// Damages a store by the input: the first byte chooses the way, and each further four a place and the byte that is
+/// put there. The store is opened, checked, read, derived again, and checked again.
 pub fn store(data: &[u8]) {
     let Some((how, edits)) = data.split_first() else { return };
     let project = tempfile::tempdir().expect("a folder for the store");

@@ -1,6 +1,7 @@
-//! The HTTP client for what the user has configured: a model, a collector of traces.
+//! The HTTP client for servers that the user has configured: a model, a collector of traces.
 //!
-//! It is sent keys and work, so it follows no redirection, and asks no proxy for an address of this machine.
+//! Its requests contain keys and work, so it follows no redirection, and uses no proxy for an address of this
+//! machine.
 
 use std::time::Duration;
 
@@ -8,23 +9,23 @@ pub use ureq;
 use ureq::Agent;
 use ureq::http::{HeaderMap, Uri};
 
-/// Returns a client for requests to an address, each with its answer within `time`. An answer that is an error, or
-/// points elsewhere, is an answer.
+/// Returns a client for requests to an address, each with its answer within `time`. An error status or a redirection
+/// is returned like any other answer.
 pub fn client(url: &str, time: Duration) -> Agent {
     let mut config = Agent::config_builder()
         .timeout_global(Some(time))
         .http_status_as_error(false)
-        // After a redirection somebody else would be sent the key and the work.
+        // After a redirection, another server would get the key and the work.
         .max_redirects(0)
         .max_redirects_will_error(false);
     if is_on_this_machine(url) {
-        // A proxy of the environment's is for what lies elsewhere, and would be sent the work.
+        // A proxy from the environment is for other machines, and would see the work.
         config = config.proxy(None);
     }
     config.build().new_agent()
 }
 
-/// How long a server wants to be left alone.
+/// Returns the time that a server asks to wait before the next request.
 pub fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     let value = headers.get("retry-after")?.to_str().ok()?;
     let seconds: f64 = value.trim().parse().ok()?;

@@ -1,7 +1,7 @@
 //! The page of callstack, as it is built from `web/`: the files that a server sends, and the page as one file that
 //! holds its data and works from a disk.
 //!
-//! The built files are part of the crate, so that nobody who compiles it needs Node.
+//! The built files are part of the crate, so that compiling it does not need Node.
 
 use std::fmt::Write as _;
 
@@ -37,13 +37,13 @@ pub const FILES: [File; 3] = [
 
 /// The page as one file, without data.
 const OFFLINE: &str = include_str!("../assets/offline.html");
-/// The end of the tag behind which the data stands.
+/// The end of the tag after which the data is inserted.
 const DATA: &str = "id=\"data\">";
 
 /// Returns the page as one file with `data`, which is a JSON document. The file loads nothing and sends nothing.
 ///
-/// Characters that could end the element of the data, or mean something in a script, are escaped: what the document says
-/// stays the same.
+/// Characters that could end the element of the data, or have a meaning in a script, are escaped, which does not
+/// change the document's content.
 pub fn offline(data: &str) -> String {
     let (before, after) = OFFLINE.split_once(DATA).unwrap_or((OFFLINE, ""));
     let mut page = String::with_capacity(OFFLINE.len() + data.len() + data.len() / 8);

@@ -1,4 +1,5 @@
-//! The files of the page are what is built from its sources, and the page as one file holds data that stay data.
+//! The files of the page are up to date with its sources, and data in the page as one file can't become anything
+//! else.
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests are no tests to the lint")]
 
@@ -21,7 +22,7 @@ fn files(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// The hash of the sources, as `web/build.mjs` writes it beside what it builds.
+/// The hash of the sources, as `web/build.mjs` writes it beside the built files.
 fn hash(web: &Path) -> String {
     let mut sources = Vec::new();
     files(&web.join("src"), &mut sources);

@@ -1,8 +1,8 @@
 //! Opening files as the plain files that they have to be.
 //!
 //! Files in a project may have come with it. So no link is followed, a FIFO is refused without waiting for its other
-//! end, and nothing is read from a device, which may never end. Only a path that a person or a configuration of
-//! theirs names may be a link: its target is opened in the same way.
+//! end, and nothing is read from a device, which may never end. Only a path that a person or that person's
+//! configuration names may be a link: its target is opened in the same way.
 
 use std::fs::{self, DirBuilder, File, FileType, OpenOptions};
 use std::io::{self, Read as _};
@@ -18,7 +18,7 @@ pub fn open_plain(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
         use std::os::unix::fs::OpenOptionsExt as _;
 
         use rustix::fs::OFlags;
-        // Something else may be there by now. A FIFO would wait for somebody at its other end.
+        // Something else may be there by now. Opening a FIFO would wait for a process at its other end.
         let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
         options.mode(0o600).custom_flags(flags.bits().cast_signed());
     }
@@ -41,7 +41,7 @@ pub fn open(path: &Path) -> io::Result<File> {
     open_plain(OpenOptions::new().read(true), path)
 }
 
-/// Opens a file to be read that a person has named. Where it is a link, what it leads to is opened.
+/// Opens a file that a person has named for reading. If it is a link, its target is opened.
 pub fn open_named(path: &Path) -> io::Result<File> {
     open(&fs::canonicalize(path)?)
 }
@@ -56,7 +56,7 @@ pub fn read_named(path: &Path) -> io::Result<Vec<u8>> {
     all(open_named(path)?)
 }
 
-/// Reads a file of ours, as far as it may reach; none if it is not there.
+/// Reads a file of ours, up to the length that it may have; none if it is not there.
 pub fn read_plain(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
     match open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -64,8 +64,8 @@ pub fn read_plain(path: &Path, most: u64) -> io::Result<Option<Vec<u8>>> {
     }
 }
 
-/// Refuses a folder in a project on the way to which a link leads out of the project. One that is not there yet is
-/// fine.
+/// Refuses a folder in a project if a link on its path leads out of the project. One that does not exist yet is
+/// accepted.
 pub fn refuse_way_out(project: &Path, folder: &Path) -> io::Result<()> {
     let whole = fs::canonicalize(project)?;
     let mut at = project.to_path_buf();
@@ -85,8 +85,8 @@ pub fn refuse_way_out(project: &Path, folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Refuses a path that a person has named and that leads to what is neither a file nor a folder. What is not there
-/// is no error.
+/// Refuses a path that a person has named if it leads to something that is neither a file nor a folder. A missing
+/// file is no error.
 pub fn refuse_special(path: &Path) -> io::Result<()> {
     match fs::metadata(path).map(|it| it.file_type()) {
         Ok(kind) if kind.is_dir() => Ok(()),

@@ -1,4 +1,4 @@
-//! An answer, and what it is made of, whichever wire format it is sent in.
+//! An answer and its parts, in whichever wire format it is sent.
 
 use crate::{
     format::WireFormat,

@@ -14,12 +14,11 @@ use crate::{
     request::{RecordedRequest, RequestKind, calls_of, content_text, reasoning_of},
 };
 
-/// How the assistant message begins that `OpenCode` puts at the very end of a request at an
-/// agent's last allowed step.
+/// The beginning of the assistant message that `OpenCode` puts at the very end of a request at an agent's last
+/// allowed step.
 pub const MAX_STEPS_OPENING: &str = "CRITICAL - MAXIMUM STEPS REACHED";
 
-/// One thing wrong with a request, or with what the script had for it. Indices count messages
-/// from 0.
+/// One fault of a request, or of the script's answer to it. Indices count messages from 0.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum Violation {
     /// A body that is not a chat completion.
@@ -54,7 +53,7 @@ pub enum Violation {
     /// The request ends with the assistant's own words.
     #[error("the request ends with an assistant message: {text:?}")]
     AssistantAtEnd {
-        /// How it begins.
+        /// Its beginning.
         text: String,
     },
     /// A result whose call is not in the message before it.
@@ -113,7 +112,7 @@ pub enum Violation {
         /// The message.
         index: usize,
     },
-    /// A block is sent without the reasoning that it was made after.
+    /// A block is sent without the reasoning after which it was made.
     #[error("message {index} begins with {block} and is sent without the reasoning in front of it")]
     ReasoningMissing {
         /// The message.
@@ -140,7 +139,7 @@ pub enum Violation {
     PrefixChanged {
         /// The first message that differs.
         index: usize,
-        /// How.
+        /// A description of the difference.
         difference: String,
     },
     /// A fold without its push call.
@@ -159,7 +158,7 @@ pub enum Violation {
         /// The reasoning's beginning.
         reasoning: String,
     },
-    /// Reasoning after other messages than it was made after.
+    /// Reasoning after other messages than those after which it was made.
     #[error(
         "message {index} carries the reasoning {reasoning:?}, made as answer to request \
          {made_in}, but {difference}"
@@ -192,7 +191,7 @@ pub struct Finding {
     pub request: usize,
     /// The session.
     pub session: String,
-    /// Who asked.
+    /// The kind of the request.
     pub kind: RequestKind,
     /// The violation.
     pub violation: Violation,
@@ -371,7 +370,7 @@ fn first_difference(
 }
 
 impl Violation {
-    /// Whether the provider knows it from the request alone, or from what it sealed, and refuses it.
+    /// Whether the provider can recognize it from the request alone, or from its seals, and refuses it.
     pub(crate) fn is_refused(&self) -> bool {
         !matches!(
             self,
@@ -435,7 +434,7 @@ fn shows(message: &Value, block: &Block) -> bool {
     }
 }
 
-/// Checks that all reasoning in `request` stands after the messages that it was made after. `made` are the model's
+/// Checks that all reasoning in `request` stands after the messages after which it was made. `made` are the model's
 /// blocks so far, in answer to requests of `recorded`.
 pub fn reasoning(
     request: &RecordedRequest,

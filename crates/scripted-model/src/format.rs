@@ -13,7 +13,7 @@ use serde_json::{Value, json, value::RawValue};
 
 use crate::{answer::Answer, check::Violation};
 
-/// How requests and answers are written.
+/// The format of requests and answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WireFormat {
     /// `POST /v1/chat/completions`, as `OpenAI` and most others have it.

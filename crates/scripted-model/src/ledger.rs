@@ -147,7 +147,7 @@ impl Ledger {
         Taken { request: index, step, cached_bytes, refused }
     }
 
-    /// Records what the answer is, once the step's closure has run.
+    /// Records the answer, once the step's closure has run.
     pub(crate) fn settle(&mut self, resolved: Resolved) -> Answer {
         let Resolved { request: index, step, cached_bytes, found } = resolved;
         self.report(index, found);
@@ -232,7 +232,7 @@ fn estimated_usage(request: Option<&RecordedRequest>, step: &Step, cached_bytes:
     }
 }
 
-/// A step after its closure, and what was wrong with it.
+/// A step after its closure, and its faults.
 pub(crate) struct Resolved {
     request: usize,
     step: Step,
@@ -246,7 +246,7 @@ impl Taken {
         self.refused.as_deref()
     }
 
-    /// Runs the step's closure, if it is one, and looks at what the step expects.
+    /// Runs the step's closure, if there is one, and checks the expectations of the step.
     pub(crate) fn resolve(self, request: &RecordedRequest) -> Resolved {
         let Self { request: index, step, cached_bytes, .. } = self;
         let mut found = Vec::new();

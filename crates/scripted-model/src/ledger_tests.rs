@@ -3,7 +3,7 @@ use serde_json::json;
 use super::*;
 use crate::{Call, When};
 
-/// Sends a request as the server would, and returns what the answer is.
+/// Sends a request as the server would, and returns the answer.
 fn ask(ledger: &mut Ledger, session: &str, messages: &Value) -> Answer {
     let headers = vec![("x-session-id".to_owned(), session.to_owned())];
     let tools = json!([{"type": "function", "function": {"name": "write"}}]);

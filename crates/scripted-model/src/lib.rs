@@ -1,5 +1,4 @@
-//! A model that says what a script tells it to, over real HTTP on loopback, and that checks
-//! every request it is sent.
+//! A model that answers from a script, over real HTTP on loopback, and checks every request that it gets.
 //!
 //! It speaks Chat Completions, Anthropic Messages and `OpenAI`'s Responses (streaming and not), so that a
 //! real agent program talks to it as to any provider. `callstack demo` runs on it; so do the tests.

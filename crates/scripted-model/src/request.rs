@@ -36,7 +36,7 @@ pub struct InvalidRequest(#[from] serde_json::Error);
 /// One request as the model got it.
 #[derive(Clone, Debug)]
 pub struct RecordedRequest {
-    /// How it is written.
+    /// Its format.
     pub format: WireFormat,
     /// Who asks.
     pub kind: RequestKind,
@@ -48,7 +48,7 @@ pub struct RecordedRequest {
     pub headers: Vec<(String, String)>,
     /// The body.
     pub body: Value,
-    /// When it came in.
+    /// The time at which it arrived.
     pub at: SystemTime,
     messages: Vec<Value>,
     raw_messages: Vec<String>,
@@ -182,7 +182,7 @@ impl RecordedRequest {
         })
     }
 
-    /// [`Self::last_word`] by how it begins: `plan-` finds the id of the frame planned last.
+    /// [`Self::last_word`] by its beginning: `plan-` finds the id of the frame planned last.
     pub fn last_word_with_prefix(&self, prefix: &str) -> Option<String> {
         self.last_word(|word| word.len() > prefix.len() && word.starts_with(prefix))
     }
@@ -242,13 +242,13 @@ pub fn content_text(content: &Value) -> String {
     }
 }
 
-/// About how many tokens a text is: a quarter of its bytes.
+/// Estimates the tokens of a text: a quarter of its bytes.
 pub fn estimate_tokens(text: &str) -> u64 {
     (text.len() as u64).div_ceil(4)
 }
 
-/// How many bytes two requests have in common at their beginning, in the order in which a
-/// provider caches them ([`RecordedRequest::cacheable_bytes`]).
+/// Returns the number of bytes that two requests share at their beginning, in the order in which a provider caches
+/// them ([`RecordedRequest::cacheable_bytes`]).
 pub fn prefix_common_bytes(a: &RecordedRequest, b: &RecordedRequest) -> usize {
     let (a, b) = (a.cacheable_bytes(), b.cacheable_bytes());
     a.bytes().zip(b.bytes()).take_while(|(x, y)| x == y).count()

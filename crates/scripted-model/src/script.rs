@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use crate::request::RecordedRequest;
 
-/// Everything a scripted model says while it runs.
+/// All answers of a scripted model.
 ///
 /// From JSON: `{"conversations": [{"when": {"first_user": "words"}, "steps": [..]}], "title":
 /// "..", "summary": ".."}`; all fields may be missing.
@@ -18,7 +18,7 @@ pub struct Script {
     pub conversations: Vec<Conversation>,
     /// The answer to every call for a session's title.
     pub title: String,
-    /// The answer to every compaction call that a conversation has none of its own for.
+    /// The answer to every compaction call for which the conversation has no answer of its own.
     pub summary: String,
 }
 
@@ -98,7 +98,7 @@ impl When {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Conversation {
-    /// Which session takes it; `None` is the first one that no other conversation matches.
+    /// The session that takes it; `None` is the first one that no other conversation matches.
     pub when: Option<When>,
     /// The answers to the session's agent requests.
     pub steps: Vec<Step>,
@@ -139,11 +139,11 @@ impl Conversation {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Checks {
-    /// An agent request must begin with the whole previous one of its session. Looked at only
-    /// where every tool call of the earlier request is still in the later one (else a span was
-    /// folded or undone) and no compaction call lies between.
+    /// An agent request must begin with the whole previous one of its session. Checked only where every tool call of
+    /// the earlier request is still in the later one (else a span was folded or undone) and no compaction call lies
+    /// between.
     pub prefix: bool,
-    /// Whether reasoning must be sent back after the messages that it was made after.
+    /// Whether reasoning must be sent back after the messages after which it was made.
     pub reasoning: bool,
 }
 
@@ -153,7 +153,7 @@ impl Default for Checks {
     }
 }
 
-/// How a step's content is made from the request that it answers.
+/// Makes a step's content from the request that it answers.
 type FromRequest = Arc<dyn Fn(&RecordedRequest) -> Step + Send + Sync>;
 
 /// One answer of the model.
@@ -168,7 +168,7 @@ pub struct Step {
     pub calls: Vec<Call>,
     /// The usage to report; without it, it is estimated from the request and a simulated cache.
     pub usage: Option<Usage>,
-    /// How long to wait before the first byte of the answer (JSON: `delay_ms`).
+    /// The time to wait before the first byte of the answer (JSON: `delay_ms`).
     #[serde(rename = "delay_ms", deserialize_with = "millis")]
     pub delay: Option<Duration>,
     /// The required and the forbidden content of the request.
@@ -283,8 +283,8 @@ impl Step {
         self
     }
 
-    /// The step itself, or what its closure makes of `request`. What was set beside the closure
-    /// (delay, usage, expectations) holds where the made step leaves it open.
+    /// Returns the step itself, or the one that its closure makes from `request`. Values that were set beside the
+    /// closure (delay, usage, expectations) apply where the made step has none.
     pub(crate) fn resolve(self, request: &RecordedRequest) -> Self {
         let Some(make) = self.from_request.clone() else {
             return self;

@@ -56,7 +56,7 @@ impl std::fmt::Debug for SharedLedger {
 }
 
 impl SharedLedger {
-    /// A panic of another thread leaves the ledger readable: a test wants to see it then.
+    /// A panic of another thread leaves the ledger readable, and a test needs it then.
     fn lock(&self) -> MutexGuard<'_, Ledger> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

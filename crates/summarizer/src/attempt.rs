@@ -25,7 +25,7 @@ pub(crate) struct Fault {
     pub(crate) why: String,
     /// Whether another attempt may go better.
     pub(crate) again: bool,
-    /// When the server wants that, if it says so.
+    /// The wait that the server asks for, if it does.
     pub(crate) after: Option<Duration>,
 }
 

@@ -1,8 +1,8 @@
-//! Asks a model of the user's own over HTTP, in the format of `OpenAI`'s chat completions or of
+//! Asks a model that the user has configured over HTTP, in the format of `OpenAI`'s chat completions or of
 //! Anthropic's messages.
 //!
-//! Not here: what it is asked and what becomes of its answer (`core`, `engine`), and where the key comes
-//! from (`cli`). The key stands in a header of the request and nowhere else.
+//! Not here: the prompt and the use of the answer (`core`, `engine`), and the source of the key (`cli`). The key
+//! stands in a header of the request and nowhere else.
 
 mod attempt;
 mod wire;
@@ -17,7 +17,7 @@ use callstack_engine::{Summarizer, SummarizerError, SummaryRequest};
 use attempt::{Attempt, Fault};
 use wire::Wire;
 
-/// How long is waited before the first further attempt; twice as long before each one after that.
+/// The wait before the first further attempt; it doubles before each later one.
 const PAUSE: Duration = Duration::from_millis(500);
 /// Estimated tokens of an error that are shown.
 const TOLD: usize = 60;
@@ -37,7 +37,7 @@ impl fmt::Debug for HttpSummarizer {
 }
 
 impl HttpSummarizer {
-    /// Takes keys from what `variable` says of the variable that the settings name.
+    /// Makes a client that takes keys from `variable`, called with the name in the settings.
     pub fn new(variable: Variable) -> Self {
         Self { variable }
     }
@@ -90,7 +90,7 @@ fn out_of_time(request: &SummaryRequest) -> String {
     format!("it did not answer within {} ms", request.settings.time_limit)
 }
 
-/// Returns an error for people: one short line with no secret in it, also where a server repeats the key.
+/// Returns an error for people: one short line with no secret in it, even if a server repeats the key.
 fn told(why: &str, key: Option<&str>) -> String {
     let why = match key {
         Some(key) => why.replace(key, "[the key]"),

@@ -1,10 +1,10 @@
-//! The two formats: where a request goes, what it and its answer look like.
+//! The two formats: the address of a request, its form and that of the answer.
 
 use callstack_core::results::SummaryPrompt;
 use callstack_engine::{SummarizerSettings, WireFormat};
 use serde::{Deserialize, Serialize};
 
-/// Tokens that an answer may have, where a request has to say so.
+/// The most tokens of an answer, where a request has to name them.
 const MOST: u32 = 1_500;
 /// The version of Anthropic's API that is spoken.
 pub(crate) const ANTHROPIC_VERSION: &str = "2023-06-01";
@@ -15,7 +15,7 @@ pub(crate) struct Wire {
     pub(crate) url: String,
     pub(crate) format: WireFormat,
     pub(crate) model: String,
-    /// The variable that holds the key, for the message that it is wrong.
+    /// The variable that holds the key, for the error that the key is wrong.
     pub(crate) key_variable: String,
 }
 
@@ -82,7 +82,7 @@ pub(crate) fn error_text(body: &str) -> Option<String> {
     Some(told).filter(|text| !text.trim().is_empty())
 }
 
-/// People give base addresses with and without the version, and whole ones.
+/// People configure base addresses with and without the version, and whole ones.
 fn url(address: &str, format: WireFormat) -> String {
     let address = address.trim_end_matches('/');
     let (whole, version) = match format {

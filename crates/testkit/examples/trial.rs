@@ -1,5 +1,5 @@
-//! Runs trials: a real `OpenCode` with a person, an agent or any `OpenAI`-compatible model at the wheel.
-//! `docs/trials.md` says how.
+//! Runs trials: a real `OpenCode` with a person, an agent or any `OpenAI`-compatible model as its model.
+//! `docs/trials.md` describes how.
 
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command line says what it does")]
 
@@ -15,7 +15,7 @@ use callstack_testkit::Callstack;
 use callstack_testkit::trial::{Coming, Next, Part, Plan, Reader, Remote, Wheel, ledger, run};
 use clap::{Args, Parser, Subcommand};
 
-/// How long is waited for what follows an answer.
+/// The longest wait for the request after an answer.
 const FOLLOWS: Duration = Duration::from_secs(20);
 
 /// Lets a real OpenCode work on a task, with a model at the wheel that nobody scripted

@@ -22,7 +22,7 @@
 //!   `$XDG_CONFIG_HOME/opencode`, and a start that loads a plugin waits for both (about 25 s). It
 //!   leaves a folder alone that has a `node_modules` and a `package-lock.json` whose root lists
 //!   the dependency. [`OpenCode::configure`] puts those there, so a start takes 3 s and no
-//!   network; `npm_config_offline` makes what is left over fail at once.
+//!   network; `npm_config_offline` makes everything else fail at once.
 //! - `opencode serve --port 0` listens on 4096 if that is free.
 //! - Snapshots, and with them the restoring of files by a revert, need a git repository
 //!   ([`Sealed::git_init`]).
@@ -121,7 +121,7 @@ pub fn assert_clean(model: &ScriptedModel) {
     assert!(found.is_empty(), "the model found {} violations:\n{}", found.len(), told.join("\n"));
 }
 
-/// A system prompt alone fills screens; what matters stands at the lines' beginnings.
+/// A system prompt alone fills screens; the beginnings of lines are enough.
 fn clipped(text: &str) -> String {
     text.lines().map(|line| line.chars().take(160).collect::<String>() + "\n").collect()
 }

@@ -41,7 +41,7 @@ impl Reply {
 pub struct Asked {
     /// Its first line and its headers in lower case, with line ends.
     pub head: String,
-    /// Its body; of one that is no text, what can be read of it.
+    /// Its body, as far as it is text.
     pub body: String,
 }
 
@@ -56,7 +56,7 @@ pub struct Loopback {
 }
 
 impl Loopback {
-    /// Answers each request with the next reply; the last one counts on.
+    /// Answers each request with the next reply; the last one is repeated.
     pub fn start(replies: Vec<Reply>) -> io::Result<Self> {
         let listener = TcpListener::bind(("127.0.0.1", 0))?;
         let address = format!("http://{}", listener.local_addr()?);

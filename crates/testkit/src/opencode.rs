@@ -17,7 +17,7 @@ use crate::{
     sealed::{link, tell, write},
 };
 
-/// How long one `opencode run` may take. It takes about 3 s on an idle machine.
+/// The longest time of one `opencode run`. It takes about 3 s on an idle machine.
 const RUN_LIMIT: Duration = Duration::from_secs(90);
 
 /// No `OpenCode` was found.
@@ -36,7 +36,7 @@ pub struct OpenCode {
 }
 
 impl OpenCode {
-    /// Looks for it: the binary that `CALLSTACK_OPENCODE` names, else what `npm ci` put into
+    /// Looks for it: the binary that `CALLSTACK_OPENCODE` names, else the one that `npm ci` put into
     /// `integrations/opencode`, else `opencode` on the path.
     pub fn locate() -> Result<Self, Missing> {
         let modules = integration().join("node_modules");
@@ -60,8 +60,7 @@ impl OpenCode {
     ///
     /// # Panics
     ///
-    /// When there is none although `CALLSTACK_REQUIRE_OPENCODE` is set: whoever installed it wants
-    /// no test to be skipped.
+    /// When there is none although `CALLSTACK_REQUIRE_OPENCODE` is set: no test may be skipped then.
     pub fn locate_or_skip() -> Option<Self> {
         let located = Self::locate();
         let required = env::var_os("CALLSTACK_REQUIRE_OPENCODE").is_some();
@@ -80,8 +79,8 @@ impl OpenCode {
         self.configure_with(sealed, base_url, &json!({}))
     }
 
-    /// [`Self::configure`] with additions: objects in `changes` are merged into the
-    /// configuration, everything else replaces what is there.
+    /// [`Self::configure`] with additions: objects in `changes` are merged into the configuration, everything else
+    /// replaces the present value.
     pub fn configure_with(
         &self,
         sealed: &Sealed,
@@ -243,7 +242,7 @@ fn config(base_url: &str) -> Value {
     })
 }
 
-/// The provider's package and what makes its model think. All of them are part of `OpenCode`'s binary.
+/// The provider's package and the options that make its model think. All of them are part of `OpenCode`'s binary.
 fn provider(format: WireFormat) -> Value {
     let with = |package: &str, options: Value| {
         let model = json!({ "reasoning": true, "options": options });

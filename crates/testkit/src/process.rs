@@ -15,13 +15,13 @@ use crate::TestError;
 /// The outcome of a process.
 #[derive(Clone, Debug)]
 pub struct Finished {
-    /// How it ended.
+    /// Its exit status.
     pub status: ExitStatus,
     /// Its standard output.
     pub stdout: String,
     /// Its standard error.
     pub stderr: String,
-    /// How long it ran.
+    /// The time that it ran.
     pub took: Duration,
 }
 

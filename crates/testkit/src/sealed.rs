@@ -1,4 +1,4 @@
-//! A project folder and a home of its own, and commands that know nothing else.
+//! A project folder and a home of its own, and commands that see nothing else.
 
 use std::{
     env, fs,
@@ -131,7 +131,7 @@ impl Sealed {
             .stdin(Stdio::null())
             .env_clear()
             .env("PATH", path)
-            // `OpenCode` believes PWD more than the working directory.
+            // `OpenCode` prefers PWD to the working directory.
             .env("PWD", folder)
             .env("HOME", &home)
             .env("XDG_DATA_HOME", home.join(".local/share"))

@@ -1,4 +1,4 @@
-//! `opencode serve` and a client for what the tests need of its API.
+//! `opencode serve` and a client for the parts of its API that the tests need.
 
 use std::{
     io::{BufRead as _, BufReader},
@@ -13,9 +13,9 @@ use serde_json::{Value, json};
 
 use crate::{Running, Sealed, TestError};
 
-/// How long a server may take until it answers.
+/// The longest time until a server answers.
 const START_LIMIT: Duration = Duration::from_mins(1);
-/// How long one call may take; a prompt's call ends with the agent's turn.
+/// The longest time of one call; a prompt's call ends with the agent's turn.
 const CALL_LIMIT: Duration = Duration::from_secs(90);
 
 /// A running `opencode serve`. It is killed when it is dropped.
@@ -104,7 +104,7 @@ impl Server {
         }
     }
 
-    /// Says something and waits for the end of the agent's turn; returns its last message.
+    /// Sends a prompt and waits for the end of the agent's turn. Returns its last message.
     pub fn prompt(&self, session: &str, text: &str) -> Result<Value, TestError> {
         self.post(&format!("/session/{session}/message"), &text_parts(text))
     }
@@ -161,7 +161,7 @@ impl Server {
             .map_err(|why| TestError::Api { call: call.to_owned(), why: why.to_string() })?;
         let (send, received) = mpsc::channel();
         let lines = BufReader::new(response.into_body().into_reader()).lines();
-        // The thread ends with the server or with the receiver, whichever goes first.
+        // The thread ends with the server or with the receiver, whichever ends first.
         thread::spawn(move || {
             for line in lines.map_while(Result::ok) {
                 let event = line.strip_prefix("data: ").and_then(|d| serde_json::from_str(d).ok());

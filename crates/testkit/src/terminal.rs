@@ -1,4 +1,4 @@
-//! A program in a pseudo-terminal: what is typed into it, and what stands on its screen.
+//! A program in a pseudo-terminal: its keys and its screen.
 
 use std::io::{self, Read as _, Write};
 use std::num::NonZero;
@@ -13,7 +13,7 @@ use vt100::{Parser, Screen};
 
 use crate::TestError;
 
-/// How long a program may take to show something.
+/// The longest time until a program shows something.
 const LIMIT: Duration = Duration::from_mins(1);
 /// The pause between two looks at the screen.
 const PAUSE: Duration = Duration::from_millis(10);
@@ -90,7 +90,7 @@ impl Terminal {
         self.child.process_id()
     }
 
-    /// Returns the text on the screen, without what is blank at its end.
+    /// Returns the text on the screen, without blanks at its end.
     pub fn text(&self) -> String {
         self.look(|screen| screen.contents().trim_end().to_owned())
     }

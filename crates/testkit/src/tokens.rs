@@ -1,6 +1,6 @@
 //! Exact token counts, for the tests of budgets.
 
-/// How many tokens of the encoding `o200k_base` a text is. The first call takes about 0.2 s.
+/// Returns the number of tokens of a text in the encoding `o200k_base`. The first call takes about 0.2 s.
 pub fn count_o200k(text: &str) -> usize {
     tiktoken_rs::o200k_base_singleton().count_ordinary(text)
 }

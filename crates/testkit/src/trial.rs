@@ -1,11 +1,11 @@
-//! Trials: a real `OpenCode` works on a real task, with a model at the wheel that nobody scripted.
+//! Trials: a real `OpenCode` works on a real task, with a model that is not scripted.
 //!
-//! The scripted model shows that requests are well-formed; a trial shows what a language model makes of our
-//! tools, guidance and folds. `docs/trials.md` says how one is run.
+//! The scripted model shows that requests are well-formed; a trial shows how a language model uses our tools,
+//! guidance and folds. `docs/trials.md` describes how one is run.
 //!
 //! A trial has a folder. [`run`] writes every request of the agent into it, and each waits there until a
-//! [`Reader`] has answered it, or is passed on to a model that is asked over HTTP. [`ledger`] counts what a
-//! trial took from the same files.
+//! [`Reader`] has answered it, or is passed on to a model that is asked over HTTP. [`ledger`] counts the cost of a
+//! trial from the same files.
 
 mod folder;
 mod http;

@@ -1,4 +1,4 @@
-//! The directions in which crates may depend on one another, and what each may touch.
+//! The permitted dependencies between crates, and the modules that each may use.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -53,7 +53,7 @@ const PURE: [&str; 9] =
 
 /// Lines of a source file.
 const LONGEST: usize = 600;
-/// The plugin has to be one file to be loaded from where OpenCode looks for it.
+/// The plugin has to be one file, since OpenCode loads single files.
 const PLUGIN: (&str, usize) = ("integrations/opencode/callstack.ts", 1_000);
 
 fn longest(file: &Path) -> usize {
@@ -183,7 +183,7 @@ fn no_source_file_is_too_long() {
     assert!(long.is_empty(), "split these by what they are about: {long:#?}");
 }
 
-/// The lines of a source that use one of `words`. Comments may talk about anything.
+/// The lines of a source that use one of `words`. Comments may mention anything.
 fn uses<'s>(source: &'s str, words: &[&str]) -> Vec<&'s str> {
     source
         .lines()
@@ -216,7 +216,7 @@ fn crates_touch_only_what_is_theirs() {
     }
 }
 
-/// Where stores that nothing is asked about can be opened, for everybody's tests.
+/// The files in which stores can be opened without a check of trust, for all tests.
 const OPENING: [&str; 3] = ["store/src/store.rs", "store/src/trust.rs", "engine/src/engine.rs"];
 
 #[test]

@@ -1,4 +1,4 @@
-//! Counts that say how well the house is kept; `make house` prints them.
+//! Counts by which the shape of the code is judged; `make house` prints them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::architecture::{root, sources};
 use crate::layers::{CIRCLE, FACADE, circle};
 
-/// Commands that are no operation of the table, and why.
+/// Commands that are no operation of the table, each with the reason.
 const OUTSIDE: [(&str, &str); 16] = [
     ("completions", "prints a script for a shell"),
     ("config", "edits the user's own configuration, too, which no store holds"),

@@ -1,5 +1,4 @@
-//! The layers of the engine: a module uses modules of its own layer and of those below it, and none that it stands
-//! below.
+//! The layers of the engine: a module uses modules of its own layer and of those below it, and none of those above.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -7,7 +6,7 @@ use std::path::Path;
 
 use crate::architecture::{root, sources};
 
-/// The layers from the ground up, with their modules. Those of `conversation` stand by themselves.
+/// The layers from the ground up, with their modules. Those of `conversation` are listed separately.
 pub(crate) const LAYERS: [(&str, &[&str]); 9] = [
     (
         "ground",

@@ -1,12 +1,12 @@
-//! The program that is installed has the features of its libraries that the tests have. A build of the whole workspace
-//! has those that any crate of it turns on, tests included; a build of the program alone only its own.
+//! The installed program has the same features of its libraries as the tests. A build of the whole workspace has
+//! those that any of its crates turns on, tests included; a build of the program alone has only its own.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
 
-/// Features that tests alone turn on, and that change nothing of what the program does: further implementations of
-/// traits and further functions.
+/// Features that only tests turn on, and that don't change the program's behaviour: further implementations of traits
+/// and further functions.
 const HARMLESS: [(&str, &[&str]); 5] = [
     ("libc", &["extra_traits"]),
     ("num-traits", &["default", "i128", "std"]),

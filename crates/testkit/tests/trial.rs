@@ -25,7 +25,7 @@ fn plan(root: &Path, name: &str, turns: &[&str]) -> Plan {
     }
 }
 
-/// Answers with each of the answers in turn; what it was shown.
+/// Answers with each of the answers in turn. Returns the texts that it was shown.
 fn read(folder: PathBuf, answers: Vec<serde_json::Value>) -> thread::JoinHandle<Vec<String>> {
     thread::spawn(move || {
         let (reader, mut shown) = (Reader::of(&folder), Vec::new());

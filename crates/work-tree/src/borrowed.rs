@@ -1,5 +1,5 @@
-//! Objects that the project's own repository lends. It keeps what its commits hold; anything else it may
-//! drop, so a state copies that.
+//! Objects that the project's own repository lends. It keeps those of its commits; a state copies all others, which
+//! that repository may drop.
 
 use std::time::Instant;
 
@@ -8,7 +8,7 @@ use crate::shadow::Shadow;
 use crate::tree;
 
 impl Shadow {
-    /// Makes sure that a state needs no lent objects but those of the project's current commit.
+    /// Makes sure that a state needs no lent objects except those of the project's current commit.
     pub(crate) fn keep_borrowed(&self, state: &str, until: Instant) -> Result<(), GitError> {
         if !self.is_lent_to() {
             return Ok(());

@@ -1,6 +1,6 @@
 //! One call of git: its configuration, its time limit, and the meaning of its failures.
 //!
-//! Whatever a repository says, git starts no program, asks nobody, and fetches nothing. Neither the user's
+//! Whatever a repository configures, git starts no program, asks nobody, and fetches nothing. Neither the user's
 //! configuration nor the caller's environment counts, except for the parts that [`user`] takes over.
 
 mod call;
@@ -17,7 +17,7 @@ use callstack_engine::{EngineError, Kind};
 use crate::tracked::is_no_repository;
 use user::UserSettings;
 
-/// Variables of the caller that say where repositories are looked for. All others that git reads go.
+/// Variables of the caller that control where repositories are looked for. All others that git reads are removed.
 const KEPT: [&str; 2] = ["GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM"];
 /// The prefix of variables that configure git.
 const CONFIGURATION: &str = "GIT_CONFIG";
@@ -45,7 +45,7 @@ const NO_CONFIGURATION: [(&str, &str); 3] = [
     ("GIT_CONFIG_NOSYSTEM", "1"),
     ("GIT_CONFIG_SYSTEM", "/dev/null"),
 ];
-/// Settings that hold whatever a repository says. An empty command is none.
+/// Settings that hold whatever a repository configures. An empty command means none.
 const SETTINGS: [&str; 18] = [
     "core.alternateRefsCommand=false",
     "core.askPass=",
@@ -77,7 +77,7 @@ pub(crate) struct Git {
     until: Instant,
 }
 
-/// Whose configuration counts beside that of the repository.
+/// The configuration that counts beside that of the repository.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Configured {
     /// Settings that are taken over from the user.
@@ -208,7 +208,7 @@ impl Git {
     }
 }
 
-/// Where git is. A part of the search path that is relative is left out: it would name a folder of the project.
+/// Returns the path of git. Relative parts of the search path are left out: they would name folders of the project.
 #[cfg(unix)]
 fn program() -> Option<PathBuf> {
     use std::os::unix::fs::PermissionsExt as _;

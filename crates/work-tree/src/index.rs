@@ -1,8 +1,8 @@
-//! Which paths git tracks, read from its index files, for where git itself can't say: its versions 2 to 4, whole,
-//! split or sparse.
+//! The paths that git tracks, read from its index files where git itself can't be used: versions 2 to 4, whole, split
+//! or sparse.
 //!
-//! Not here: configuration. A repository whose work tree is configured to lie elsewhere is taken for one whose work
-//! tree is the folder around its `.git`, which is git's default.
+//! Not here: configuration. Where a repository's work tree is configured to lie elsewhere, the folder around its
+//! `.git` is assumed all the same, which is git's default.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -18,10 +18,10 @@ use crate::tracked::is_below;
 const LARGEST: u64 = 1024 * 1024 * 1024;
 /// The bytes of an object's name: by SHA-1, and by SHA-256.
 const NAMES: [usize; 2] = [20, 32];
-/// Where an entry has its mode, and where the object's name begins.
+/// The places of the mode in an entry, and of the beginning of the object's name.
 const MODE: usize = 24;
 const OBJECT: usize = 40;
-/// A folder of which all is tracked and nothing is checked out.
+/// A folder that is tracked whole and not checked out.
 const SPARSE: u32 = 0o040_000;
 const MODES: [u32; 5] = [0o100_644, 0o100_755, 0o120_000, 0o160_000, SPARSE];
 
@@ -35,7 +35,7 @@ struct Index {
 }
 
 /// The paths below `folder`, relative to the project, that any repository tracks whose `.git` is in the project
-/// or around it. One that a split index takes back from the index that it adds to may be among them. `folds` is that
+/// or around it. Paths that a split index removes from the index that it adds to may be among them. `folds` is that
 /// of [`is_below`].
 pub(crate) fn tracked_below(
     project: &Path,
@@ -105,8 +105,8 @@ fn unreadable(why: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, why)
 }
 
-/// Reads an index. Which names objects have is not written in it: only with the right length does each byte have
-/// its place.
+/// Reads an index. The length of objects' names is not recorded in it: only with the right one is every byte
+/// accounted for.
 fn parse(bytes: &[u8]) -> Option<Index> {
     NAMES.into_iter().find_map(|name| parse_with(bytes, name))
 }
@@ -159,7 +159,7 @@ fn parse_with(bytes: &[u8], name: usize) -> Option<Index> {
                 let shared = content.get(..name)?;
                 index.shared = shared.iter().any(|byte| *byte != 0).then(|| hexadecimal(shared));
             }
-            // The name of one that is not needed to understand the entries begins with a capital.
+            // The name of an extension that is not needed to understand the entries begins with a capital.
             b"sdir" | [b'A'..=b'Z', ..] => {}
             _ => return None,
         }

@@ -72,7 +72,7 @@ fn an_index_of_each_version_says_what_git_says() {
             repository.git(&["update-index", "--index-version", version]);
             repository.agrees(3);
             assert_eq!(below(&repository.project()).unwrap(), [""; 0].map(PathBuf::from));
-            // One that is only meant to be added has more flags, and one name is longer than those can tell.
+            // One that is only intended to be added has more flags, and one name is longer than flags can record.
             repository.git(&["add", "-f", "-N", ".callstack"]);
             let long = format!("{}/{}", vec!["d".repeat(200); 15].join("/"), "e".repeat(200));
             let cacheinfo =

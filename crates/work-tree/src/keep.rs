@@ -11,11 +11,11 @@ use std::time::{Duration, Instant, SystemTime};
 use crate::git::GitError;
 use crate::shadow::{Shadow, is_folder, list};
 
-/// How long an unneeded state is kept: a frame may be given a state that was recorded before.
+/// The time for which an unneeded state is kept: a frame may get a state that was recorded earlier.
 const AGE: Duration = Duration::from_hours(14 * 24);
-/// How long it takes until it is looked for again.
+/// The time between two searches for unneeded objects.
 const PAUSE: Duration = Duration::from_hours(24);
-/// The file that was last changed when it was looked for.
+/// The file whose time is that of the last search.
 const MARK: &str = "callstack.kept";
 
 impl Shadow {
@@ -28,7 +28,7 @@ impl Shadow {
     /// other, stay.
     pub(crate) fn keep_only(&self, states: &[String], until: Instant) -> Result<(), GitError> {
         let _alone = self.alone(until)?;
-        // Where it takes too long, it is not begun again at once.
+        // If the search takes too long, it is not repeated at once.
         File::create(self.folder().join(MARK)).map_err(|error| self.unwritable(&error))?;
         let old: Vec<_> =
             self.loose().filter(|(_, file)| age(file).is_some_and(|age| age > AGE)).collect();
@@ -38,7 +38,7 @@ impl Shadow {
         let needed = self.reachable(states, until)?;
         for (object, file) in old {
             if !needed.contains(&object) {
-                // A file that can't be removed takes room, and no more.
+                // A file that can't be removed only takes space.
                 drop(fs::remove_file(file));
             }
         }
@@ -80,7 +80,7 @@ fn name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// How long ago a file was changed, if it is there.
+/// Returns the time since a file was changed, if it is there.
 fn age(file: &Path) -> Option<Duration> {
     let changed = fs::metadata(file).and_then(|metadata| metadata.modified()).ok()?;
     Some(SystemTime::now().duration_since(changed).unwrap_or_default())

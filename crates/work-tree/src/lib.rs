@@ -1,13 +1,13 @@
 //! The state of a project's files, recorded and restored with git, where the project is a git work tree.
 //!
 //! States are kept in a repository of our own outside the project: nothing is written to the
-//! user's index, branches, references or object database. That one lends its objects, so that what is
-//! committed there is not stored twice. Files are taken as they are, byte for byte, whatever
-//! conversions the project asks git for. What git ignores is no part of a state; neither are nested
-//! repositories. Of a file that can't be read, or that is not tracked and large, a state holds
-//! only that it is there. A state that no frame needs is dropped two weeks after it was recorded.
+//! user's index, branches, references or object database. The user's repository lends its objects, so that committed
+//! content is not stored twice. Files are taken as they are, byte for byte, whatever conversions the project
+//! configures. Files that git ignores are no part of a state; neither are nested repositories. For a file that can't
+//! be read, or a large one that is not tracked, a state records only that it is there. A state that no frame needs is
+//! dropped two weeks after it was recorded.
 //!
-//! Not here: when a state is recorded, and which files are restored.
+//! Not here: the times at which states are recorded, and the choice of files to restore.
 
 mod borrowed;
 mod git;
@@ -34,10 +34,10 @@ pub use objects::take_objects;
 use shadow::Shadow;
 pub use tracked::tracked_below;
 
-/// How long it may take to compare states or to restore files, which a person waits for.
+/// The longest time to compare states or to restore files, for which a person waits.
 const PATIENCE: Duration = Duration::from_mins(1);
 
-/// A project's work tree, asked for when it is first needed.
+/// A project's work tree, which is looked for when it is first needed.
 #[derive(Debug)]
 pub struct GitWorkTree {
     project: PathBuf,
@@ -60,7 +60,7 @@ impl GitWorkTree {
         Ok(Some(self.shadow.get_or_init(|| made)))
     }
 
-    /// Where the project's repository has its objects; none where it is no work tree.
+    /// Returns the place of the objects of the project's repository; none where it is no work tree.
     fn objects(&self, until: Instant) -> Result<Option<Objects>, GitError> {
         // It may become a work tree at any time; git is asked only where it may be one.
         if !self.project.ancestors().any(|folder| folder.join(".git").exists()) {
@@ -69,7 +69,7 @@ impl GitWorkTree {
         Git::objects_of(&self.project, until)
     }
 
-    /// Does something in the repository, which takes a while at most.
+    /// Runs something in the repository, within a time limit.
     fn with<T>(
         &self,
         act: impl FnOnce(&Shadow, Instant) -> Result<T, GitError>,

@@ -5,8 +5,8 @@ use std::fs::{self, DirEntry};
 use std::io;
 use std::path::Path;
 
-/// Copies the objects of a repository into another one, which need not be there yet; how many files these
-/// were. Links and whatever else is no object of git's by its name is left.
+/// Copies the objects of a repository into another one, which need not exist yet. Returns the number of files. Links
+/// and files whose names are not those of objects are left out.
 pub fn take_objects(from: &Path, to: &Path) -> io::Result<u64> {
     let (from, to) = (from.join("objects"), to.join("objects"));
     let mut taken = 0;

@@ -1,5 +1,4 @@
-//! The folder of our repository: all of its files are written here, and files that somebody else may have put there
-//! are ignored.
+//! The folder of our repository: all of its files are written here, and foreign files in it are ignored.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
@@ -36,8 +35,8 @@ pub(crate) fn enter(folder: &Path) -> Result<(), GitError> {
     }
 }
 
-/// Makes sure that the folder is a repository as it is made here: nothing in it leads elsewhere, and its
-/// configuration is ours. Nobody else may write meanwhile.
+/// Makes sure that the folder is a repository of the kind that is made here: nothing in it leads elsewhere, and its
+/// configuration is ours. The caller has to hold the lock.
 pub(crate) fn ensure(folder: &Path) -> Result<(), GitError> {
     for name in FOLDERS {
         let inner = folder.join(name);
@@ -75,8 +74,7 @@ pub(crate) fn unwritable(path: &Path, error: &io::Error) -> GitError {
     GitError::Unwritable(format!("{} can't be written: {error}", path.display()))
 }
 
-/// Removes files that are unknown, and whatever is no file in place of one. Folders that are unknown are never
-/// looked into by a call of ours.
+/// Removes unknown files, and anything that is not a file in the place of one. Our calls never read unknown folders.
 fn clear(folder: &Path, is_known: impl Fn(&str) -> bool) -> Result<(), GitError> {
     let failed = |error| unwritable(folder, &error);
     for entry in fs::read_dir(folder).map_err(failed)? {
@@ -101,14 +99,14 @@ fn keep(file: &Path, content: &str) -> io::Result<()> {
     fs::rename(&new, file)
 }
 
-/// Restricts a folder to those who may read the one around it, where the system knows of owners: it holds copies of
-/// files that may be for their owner only.
+/// Restricts a folder to those who may read the one around it, where the system knows of owners: it contains copies
+/// of files that may be for their owner only.
 #[cfg(unix)]
 fn restrict(folder: &Path) -> io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
     let mode = |folder: &Path| Ok::<_, io::Error>(fs::metadata(folder)?.permissions().mode());
     let (is, around) = (mode(folder)?, folder.parent().map_or(Ok(0o700), mode)?);
-    // Where everybody gets into that one, they need not get here.
+    // Even if everybody may enter that one, not everybody may enter this one.
     let wanted = is & (around | 0o700) & !0o007;
     if is == wanted {
         Ok(())

@@ -7,7 +7,8 @@ use callstack_engine::FilePatch;
 use crate::git::GitError;
 use crate::shadow::Shadow;
 
-/// How git compares two states: it looks at content alone, whatever a repository says about its files.
+/// Options with which git compares two states: only the content counts, whatever a repository configures for its
+/// files.
 const COMPARE: [&str; 7] = [
     "diff-tree",
     "-r",

@@ -1,7 +1,7 @@
 //! Recording the files as they are now.
 //!
-//! Git gives up altogether at one file that it can't take. Such files are detected before, or found when it has given
-//! up, and an entry stands for each of them.
+//! Git fails as a whole at a single file that it can't read. Such files are detected before, or found when git has
+//! failed, and an entry without content is recorded for each of them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ffi::OsStr;
@@ -19,15 +19,15 @@ use crate::tree::{self, IndexEntry};
 
 /// Paths that follow the tree of frames by themselves.
 const OURS: [&[u8]; 2] = [b".callstack/", b".opencode/stack/"];
-/// Bytes of all files together that the project's repository does not track: a set of data that lies
-/// beside the sources is not copied. The largest are left out first.
+/// The most bytes of all files that the project's repository does not track: a set of data beside the sources is not
+/// copied. The largest are left out first.
 const ROOM: u64 = 1024 * 1024 * 1024;
 /// The most that git is given at a time: bytes of files, and files. Files that it has read are known the next time,
 /// even if the others took too long.
 const PORTION: u64 = 64 * 1024 * 1024;
 const FILES: usize = 20_000;
 
-/// More than a tick of the clock that files are dated by.
+/// More than a tick of the clock with which files are dated.
 const TICK: Duration = Duration::from_millis(20);
 
 /// The entry of a path in a state.
@@ -61,7 +61,7 @@ impl<'a> Listed<'a> {
         Self { tracked, others }
     }
 
-    /// Whether a path is among them. One that was, and is there, has come to be ignored.
+    /// Whether a path is among them. A file that was among them and still exists is ignored now.
     fn holds(&self, path: &[u8]) -> bool {
         self.tracked.contains(path) || self.others.contains(path)
     }
@@ -76,7 +76,7 @@ struct Update<'a> {
 }
 
 impl Shadow {
-    /// Records the files as they are now; the name of the state.
+    /// Records the files as they are now. Returns the name of the state.
     pub(crate) fn record(&self, until: Instant) -> Result<String, GitError> {
         let _alone = self.alone(until)?;
         let list = ["ls-files", "-z", "-t", "--cached", "--others", "--exclude-standard"];
@@ -86,7 +86,7 @@ impl Shadow {
         let listed = list.args(excludes.into_iter().flatten()).run(&[])?;
         let listed = Listed::of(&listed);
         let state = match self.state(&listed, until) {
-            // Objects that our index names may be gone, or it was not written to its end.
+            // Objects that our index names may be gone, or the index was not written completely.
             Err(GitError::Refused(_)) => {
                 self.forget()?;
                 self.state(&listed, until)
@@ -112,7 +112,7 @@ impl Shadow {
         let began = SystemTime::now();
         let known = self.own_git(until).args(["ls-files", "-z", "--stage"]).run(&[])?;
         let known: BTreeMap<&[u8], IndexEntry<'_>> = tree::indexed(&known).collect();
-        // Git would look into a repository inside, under its configuration.
+        // Git would read a nested repository, under its configuration.
         let differing = [
             "diff-files",
             "-z",
@@ -166,9 +166,9 @@ impl Shadow {
         Ok(())
     }
 
-    /// Dates our index to when a recording began. Git takes a file for unchanged whose time and size are those in the
-    /// index, unless that time is not before the index's own: so it looks into those again that were written while
-    /// they were recorded, in the same tick of the clock and with the same size.
+    /// Sets the time of our index to the beginning of a recording. Git takes a file for unchanged if its time and
+    /// size are those in the index and its time is before the index's own. So it reads those again that were written
+    /// while they were recorded, in the same tick of the clock and with the same size.
     fn date_index(&self, began: SystemTime) {
         let Some(time) = began.checked_sub(TICK) else { return };
         if let Ok(index) = File::options().write(true).open(self.folder().join("index")) {
@@ -177,7 +177,7 @@ impl Shadow {
         }
     }
 
-    /// Takes the content of files. Those that can't be read are found once git has given up.
+    /// Records the content of files. Those that can't be read are found once git has failed.
     fn take(&self, files: &[(&[u8], u64)], until: Instant) -> Result<(), GitError> {
         let update = ["update-index", "--add", "--remove", "--replace", "-z", "--stdin"];
         let take = |paths: &[&[u8]]| {
@@ -264,7 +264,7 @@ fn is_taken(path: &[u8]) -> bool {
     !path.is_empty() && !OURS.iter().any(|ours| path.starts_with(ours))
 }
 
-/// Files for which there is no room, of some with their sizes.
+/// Returns those of some files, given with their sizes, for which there is no room.
 fn beyond(mut sizes: Vec<(u64, &[u8])>, mut room: u64) -> BTreeSet<&[u8]> {
     sizes.sort_unstable();
     let mut fits = |len: u64| {

@@ -1,8 +1,8 @@
-//! Restores files, so that nothing is lost that somebody writes to one meanwhile.
+//! Restores files without losing what other programs write to them meanwhile.
 //!
-//! The content that a file is to have is made aside and exchanged with the file. The file that comes out is compared
-//! with the one that was there when the restore was decided, at once and again at the end, since an editor may still
-//! have it open. A file that differs goes back, or stays beside the new one under a name that says so.
+//! The new content of a file is written to another place and exchanged with the file. The old file is compared with
+//! the one that was there when the restore was decided, at once and again at the end, since an editor may still have
+//! it open. A file that differs is put back, or stays beside the new one under a name that shows that.
 
 mod folder_entry;
 
@@ -24,15 +24,15 @@ use crate::shadow::Shadow;
 use crate::tree::{self, Recorded};
 use folder_entry::FolderEntry;
 
-/// Where files are made aside: in a folder that is no part of a state and on the same file system.
+/// The folder in which new files are made: it is no part of a state and on the same file system.
 const ASIDE: [&str; 2] = [".callstack", "restoring"];
 const NEW: &str = "new";
 const OLD: &str = "old";
-/// For how long whoever has a file open that was taken away may still write to it.
+/// The time for which a program that has a replaced file open may still write to it.
 const SETTLING: Duration = Duration::from_millis(100);
 
 impl Shadow {
-    /// Restores files to the state `to`, where they are as in the state `from`; those that `to` does not hold are
+    /// Restores files to the state `to`, where they are as in the state `from`; those that `to` does not contain are
     /// removed. Returns those that are left as they are.
     pub(crate) fn restore(
         &self,
@@ -241,7 +241,7 @@ impl Aside {
         }
     }
 
-    /// Keeps the file that came out, or puts it back where it is not the expected one.
+    /// Keeps the replaced file, or puts it back if it is not the expected one.
     fn take(
         &mut self,
         path: &str,
@@ -273,7 +273,7 @@ impl Aside {
                     taken.place.remove();
                     Ok(())
                 }
-                // It was written after it had been restored: that is newer.
+                // It was written after it had been restored, and is newer.
                 Ok(()) => taken.place.exchange(&place).and(Err(Errno::EXIST)),
                 given => given,
             }
@@ -306,7 +306,7 @@ impl Aside {
         self.leave(path, Why::WrittenMeanwhile, Some(kept));
     }
 
-    /// Looks once more at all that came out, and drops it. Returns the files that are left as they are.
+    /// Checks all replaced files once more, and drops them. Returns the files that are left as they are.
     fn settle(mut self) -> Vec<LeftAlone> {
         let taken = std::mem::take(&mut self.taken);
         if !taken.is_empty() {
@@ -320,14 +320,14 @@ impl Aside {
             }
         }
         if !self.is_needed {
-            // Files that are left there are handled the next time.
+            // Files that remain there are handled the next time.
             drop(fs::remove_dir_all(&self.path));
         }
         self.left
     }
 }
 
-/// A name beside a file for one that is made or taken away there.
+/// Returns a name beside a file for one that is made or replaced there.
 fn beside(place: &FolderEntry, what: &str) -> io::Result<FolderEntry> {
     let mut name = std::ffi::OsString::from(".");
     name.push(place.name());

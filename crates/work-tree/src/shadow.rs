@@ -15,7 +15,7 @@ use crate::git::{self, Git, GitError, Objects};
 use crate::own;
 use crate::tree::{self, Entry};
 
-/// How often is looked whether another process has done with it.
+/// The interval between checks whether another process has released it.
 const LOOK: Duration = Duration::from_millis(2);
 /// The prefix of a file that git has not finished.
 const UNFINISHED: &str = "tmp_";
@@ -25,7 +25,7 @@ const UNFINISHED: &str = "tmp_";
 pub(crate) struct Shadow {
     pub(crate) project: PathBuf,
     folder: PathBuf,
-    /// Where the project's own repository has its objects, which it lends us.
+    /// The place of the objects of the project's own repository, which it lends us.
     lent: Option<OsString>,
     /// The commit's files and the state that last needed nothing that may be dropped.
     safe: Mutex<Option<(String, String)>>,
@@ -95,7 +95,8 @@ impl Shadow {
         Ok(names.filter(|name| !name.is_empty()).map(str::to_owned).collect())
     }
 
-    /// Keeps other processes of ours out as long as it is held. What else would lock the index has died.
+    /// Returns a lock that keeps other processes of ours out. Any other lock of the index was left by a process that
+    /// died.
     pub(crate) fn alone(&self, until: Instant) -> Result<File, GitError> {
         own::enter(&self.folder)?;
         let lock = File::create(self.folder.join(own::LOCK));
@@ -125,14 +126,14 @@ impl Shadow {
         }
     }
 
-    /// Removes files that interrupted calls of git have left. Nobody else may write meanwhile.
+    /// Removes files that interrupted calls of git have left. The caller has to hold the lock.
     pub(crate) fn sweep(&self) {
         let objects = self.objects();
         let inside = list(&objects).into_iter().filter(|path| is_folder(path));
         for file in inside.chain([objects.clone()]).flat_map(|folder| list(&folder)) {
             let name = file.file_name().and_then(OsStr::to_str);
             if name.is_some_and(|name| name.starts_with(UNFINISHED)) {
-                // A file that can't be removed takes room, and no more.
+                // A file that can't be removed only takes space.
                 drop(fs::remove_file(&file).or_else(|_| fs::remove_dir_all(&file)));
             }
         }
@@ -151,7 +152,7 @@ impl Shadow {
         Git::in_own(&self.folder, &self.project, until)
     }
 
-    /// A call that sees also those that are lent, for files in another folder.
+    /// Returns a call that also sees lent objects, for files in another folder.
     pub(crate) fn git_in(&self, work_tree: &Path, until: Instant) -> Git {
         Git::in_own(&self.folder, work_tree, until).lent(self.lent.as_deref())
     }

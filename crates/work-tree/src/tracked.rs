@@ -7,15 +7,15 @@ use std::time::{Duration, Instant};
 use crate::git::{Git, GitError, path};
 use crate::index;
 
-/// How long git may take to answer.
+/// The longest time for git to answer.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Whether file systems here take names for the same that differ in case, or in characters that nobody sees.
+/// Whether file systems here treat names as the same that differ only in case, or in invisible characters.
 const FOLDS: bool = cfg!(any(target_os = "macos", windows));
 
 /// The paths below `folder` in a project that git tracks, relative to the project; none where it finds no
-/// repository. Where git is not there or fails, the indexes of its repositories are read. An error says why it
-/// can't be found out.
+/// repository. Where git is not there or fails, the indexes of its repositories are read. An error has the reason why
+/// they can't be found out.
 pub fn tracked_below(project: &Path, folder: &str) -> Result<Vec<PathBuf>, String> {
     let told = told_by_git(project, folder, FOLDS);
     told.or_else(|failure| {
@@ -47,7 +47,7 @@ fn listed(
     folds: bool,
     until: Instant,
 ) -> Result<Vec<PathBuf>, GitError> {
-    // The index alone is read, also of a repository of somebody else's, whose configuration calls nothing.
+    // Only the index is read, even of a foreign repository, whose configuration starts no program.
     let options = [
         "-c",
         "safe.directory=*",
@@ -59,7 +59,7 @@ fn listed(
         "-z",
         "--",
     ];
-    // Git knows only some of the names that are taken for the same: all paths are asked for.
+    // Git knows only some of the names that count as the same, so all paths are listed.
     let asked = Some(folder).filter(|_| !folds);
     match Git::at(from, until).args(options).args(asked).run(&[]) {
         Ok(listed) => {
@@ -83,7 +83,7 @@ pub(crate) fn is_no_repository(words: &str) -> bool {
     words.contains("not a git repository")
 }
 
-/// Whether a path is that of a folder or below it, by the names in it, or by names that are taken for the same.
+/// Whether a path is that of a folder or below it, by the names in it, or by names that count as the same.
 pub(crate) fn is_below(path: &Path, folder: &Path, folds: bool) -> bool {
     let mut names = path.iter();
     folder.iter().all(|name| {
@@ -91,7 +91,7 @@ pub(crate) fn is_below(path: &Path, folder: &Path, folds: bool) -> bool {
     })
 }
 
-/// Returns a name in one case, without the characters that file systems may pass over.
+/// Returns a name in one case, without the characters that file systems may ignore.
 fn folded(name: &OsStr) -> String {
     let is_ignored = |char: &char| matches!(char, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}');
     let name = name.to_string_lossy();

@@ -10,11 +10,11 @@ use callstack_engine::{Kind, WorkTree as _};
 
 use super::repository::{Repository, tree_of};
 
-/// Says to a process of this test which project it is to record, and for how many milliseconds.
+/// Variables with the project that a process of this test has to record, and with its time limit in milliseconds.
 const PROJECT: &str = "CALLSTACK_TEST_PROJECT";
 const PATIENCE: &str = "CALLSTACK_TEST_PATIENCE";
 
-/// The files of a state that another process records in this environment, or why it can't.
+/// Returns the files of a state that another process records in this environment, or its error.
 fn recorded_with(
     repository: &Repository,
     variables: &[(&str, &str)],
@@ -102,7 +102,7 @@ fn a_program_in_the_project_is_not_taken_for_git() {
     assert!(!marker.exists());
 }
 
-/// Secrets that a user has git ignore everywhere stay out of states.
+/// Secrets that a user's git ignores everywhere stay out of states.
 #[test]
 fn what_the_user_has_ignored_everywhere_is_in_no_state() {
     let repository = Repository::with(&["a"]);

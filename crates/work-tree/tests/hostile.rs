@@ -1,4 +1,4 @@
-//! Repositories that name commands: none of them runs, whoever put them there.
+//! Repositories that name commands, none of which is ever run.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -45,7 +45,7 @@ impl Trap {
         ) + &self.promisor()
     }
 
-    /// A repository that is to be asked for objects which are not there.
+    /// Configures a repository to be asked for missing objects.
     fn promisor(&self) -> String {
         let command = self.script.display();
         format!(
@@ -166,7 +166,7 @@ fn a_work_tree_that_lies_elsewhere_is_not_followed() {
     append(&config, &format!("[core]\n\tworktree = {}\n", elsewhere.display()));
     let state = repository.tree.record(super::repository::PATIENCE).unwrap();
     assert_eq!(state, None, "the project is no part of that work tree");
-    // One that lies around it has nothing but the project's files here.
+    // A work tree around the project has only the project's files here.
     fs::write(&config, plain + &format!("[core]\n\tworktree = {}\n", repository.root().display()))
         .unwrap();
     let state = repository.record();
@@ -214,7 +214,7 @@ fn a_repository_for_states_that_was_made_elsewhere_runs_nothing() {
     }
     fs::write(own.join("HEAD"), "ref: refs/heads/x").unwrap();
     fs::write(own.join("config"), "[core]\n\tbare = true\n").unwrap();
-    // An entry whose content is not there, and that is not looked at.
+    // An entry whose content is missing, and which is not read.
     let in_own = |args: &[&str]| {
         let place = ["--git-dir", own.to_str().unwrap(), "--work-tree", "."];
         git_in(&repository.project(), &[&place, args].concat());

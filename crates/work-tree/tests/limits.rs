@@ -40,7 +40,7 @@ fn of_a_large_file_that_is_not_tracked_only_that_is_recorded() {
     make("data", LARGEST_FILE + 2);
     let written = repository.record();
     assert_eq!(repository.changes(&large, &written), is(&[("data", Unrecorded)]));
-    // Its content while it was large is not known, so nothing may take it for new.
+    // Its content while it was large is not known, so it may not count as new.
     repository.write("data", "small now");
     let small = repository.record();
     assert_eq!(repository.changes(&written, &small), is(&[("data", Unrecorded)]));

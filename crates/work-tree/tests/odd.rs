@@ -1,4 +1,4 @@
-//! Paths that git gives up at, and objects that the project's own repository no longer has.
+//! Paths at which git fails, and objects that the project's own repository no longer has.
 
 use std::fs;
 use std::path::Path;
@@ -155,7 +155,7 @@ fn what_a_rewritten_history_took_along_is_told_and_recording_goes_on() {
     let error = repository.tree.changes(&committed, &now).unwrap_err();
     assert!(error.message.contains(&committed), "{error}");
 
-    // The files are as they were in the lost commit, and our index believes to know them.
+    // The files are as in the lost commit, and our index still has them.
     repository.write("x", "x again");
     repository.commit();
     let again = repository.record();

@@ -7,7 +7,7 @@ use callstack_engine::WorkTree as _;
 
 use super::repository::{Changed, Created, PATIENCE, Repository, git_in, is, recorded, tree_of};
 
-/// Tells a process of this test which project it is to record.
+/// The variable with the project that a process of this test has to record.
 const PROJECT: &str = "CALLSTACK_TEST_PROJECT";
 
 #[test]

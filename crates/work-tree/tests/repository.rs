@@ -1,4 +1,4 @@
-//! A git project in a temporary folder, and what its states say.
+//! A git project in a temporary folder, and the content of its states.
 
 use std::fs;
 use std::path::{Path, PathBuf};

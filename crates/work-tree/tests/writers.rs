@@ -63,7 +63,7 @@ fn a_file_that_is_not_as_expected_is_left_as_it_is() {
     leaves_nothing(&repository);
 }
 
-/// How long a restore waits for writers before its last look at the files.
+/// The time that a restore waits for writers before its last check of the files.
 const SETTLING: Duration = Duration::from_millis(100);
 
 /// Restores files while `write` writes, once the first of them is `restored`. None if it may have written too late to
@@ -95,7 +95,7 @@ fn in_time(attempt: impl Fn() -> bool) {
     assert!((0..50).any(|_| attempt()), "no writer was scheduled in time");
 }
 
-/// An editor that has the file open writes to what was taken away.
+/// An editor that has the file open writes to the replaced file.
 #[test]
 fn what_is_written_to_a_file_that_was_taken_away_comes_back() {
     in_time(a_written_file_that_was_taken_away_comes_back);
@@ -132,7 +132,7 @@ fn a_written_file_that_was_taken_away_comes_back() -> bool {
     true
 }
 
-/// Two writers: one to the file that was taken away, one to what was put in its place.
+/// Two writers: one to the replaced file, one to the new one.
 #[test]
 fn what_can_not_go_back_stays_beside_the_file() {
     in_time(a_file_that_can_not_go_back_stays_beside);
@@ -257,7 +257,7 @@ fn nothing_is_written_through_a_link_or_over_a_folder() {
     assert_eq!(fs::read_dir(&outside).unwrap().count(), 1);
 }
 
-/// As a process leaves it that is killed while it restores files.
+/// The state after a process was killed while it restored files.
 #[test]
 fn what_a_killed_process_had_taken_away_is_kept() {
     let repository = Repository::with(&["a", "d/b"]);

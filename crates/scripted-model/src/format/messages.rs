@@ -14,7 +14,7 @@ use crate::{
     script::Usage,
 };
 
-/// The mark up to which the provider caches. It moves with every request, and is no part of what is said.
+/// The mark up to which the provider caches. It moves with every request, and is no part of the content.
 const MARK: &str = r#","cache_control":{"type":"ephemeral"}"#;
 
 #[derive(Deserialize)]
@@ -130,7 +130,7 @@ pub(super) fn well_formed(body: &Value) -> Vec<Violation> {
                     found.push(Violation::LateResult { index });
                 }
             }
-            // Newer models take words of the client's between the turns.
+            // Newer models accept words of the client between the turns.
             "system" if index > 0 => {}
             role => found.push(Violation::UnknownRole { index, role: role.to_owned() }),
         }

@@ -80,7 +80,7 @@ pub(super) fn well_formed(shown: &[Value]) -> Vec<Violation> {
             if answered.contains_key(id) || open.insert(id, (index, tool)).is_some() {
                 found.push(Violation::DuplicateCallId { index, id: id.to_owned() });
             }
-            // An item of the model's own names the reasoning that it was made after, in its id.
+            // An item that the model made has the reasoning after which it was made in its id.
             let wants = item["item"].as_str().and_then(|it| it.split_once("-behind-"));
             if let Some((_, reasoning)) = wants
                 && !shown[..index].iter().any(|it| it["item"] == format!("rs_{reasoning}"))

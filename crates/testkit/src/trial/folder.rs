@@ -162,7 +162,7 @@ impl Folder {
         fs::read_to_string(self.0.join(name)).ok()
     }
 
-    /// Ends the trial for whoever reads: nothing more comes.
+    /// Ends the trial for its reader: no more requests come.
     pub(super) fn close(&self, why: &str) -> Result<(), TestError> {
         self.write("over", why)
     }

@@ -91,7 +91,7 @@ impl<'a> Events<'a> {
         self.0.write_all(b": waiting\n\n")
     }
 
-    /// Waits for `time`, and says whether the client is still there.
+    /// Waits for `time`, and returns whether the client is still there.
     pub(super) fn wait(&self, time: Duration) -> bool {
         if self.0.set_read_timeout(Some(time)).is_err() {
             return false;

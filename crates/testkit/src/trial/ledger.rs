@@ -23,7 +23,7 @@ pub struct Took {
     pub requests: usize,
     /// Calls of tools.
     pub calls: usize,
-    /// Those of them that had been made before, word for word.
+    /// The repeated ones among them: an earlier one was the same, word for word.
     pub again: usize,
     /// Requests that did not begin with the one before of their session: something was folded or masked.
     pub changes: usize,
@@ -33,7 +33,7 @@ pub struct Took {
     pub billed: f64,
     /// The largest request.
     pub largest: f64,
-    /// The size that all requests would have had if nothing had ever left.
+    /// The size of all requests if nothing had ever left.
     pub sent_linear: f64,
 }
 

@@ -4,7 +4,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::trial::folder::{About, Answer};
 
-/// A trial of one session: the texts of each request's messages, and what was called then.
+/// Writes a trial of one session: the texts of each request's messages, and the calls in its answer.
 fn trial(folder: &Path, level: Option<&str>, requests: &[(&[&str], &[&str])]) {
     let about = About { level: level.map(str::to_owned), turns: vec!["the task".to_owned()] };
     let folder = Folder::begin(folder, &about).unwrap();

@@ -1,4 +1,4 @@
-//! Whoever is the model: sees what is new in a request, and answers it.
+//! The reader, who is the model: sees the new part of a request, and answers it.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::folder::{Answer, Folder};
 use super::{TrialError, show};
 
-/// How often is looked for a request.
+/// The interval between checks for a request.
 const LOOK: Duration = Duration::from_millis(100);
 const SEEN: &str = "seen.json";
 
@@ -27,7 +27,7 @@ pub struct Reader {
 pub enum Next {
     /// A request, as text.
     Shown(String),
-    /// Content from before the last answer is gone: work was folded. Whoever has seen it stops, and someone else
+    /// Content from before the last answer is gone: work was folded. A reader who has seen it stops, and another one
     /// takes over.
     Handover(String),
     /// The trial is over, and why.
@@ -53,12 +53,12 @@ struct Seen {
     shown: BTreeSet<usize>,
 }
 
-/// How much of a request is shown.
+/// The part of a request that is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
-    /// The new content, if nothing that was before is gone.
+    /// The new content, if no earlier content is gone.
     New,
-    /// Everything from the first message on that is not as it was.
+    /// Everything from the first changed message on.
     Changed,
     /// Everything.
     Whole,
@@ -148,7 +148,7 @@ impl Reader {
         Ok(number)
     }
 
-    /// Waits for what follows an answer, for at most `wait`, and shows nothing of it.
+    /// Waits for the request after an answer, for at most `wait`, and shows nothing of it.
     pub fn coming(&self, wait: Duration) -> Result<Coming, TrialError> {
         let until = Instant::now() + wait;
         loop {
@@ -190,7 +190,7 @@ fn check(answer: &Answer, request: &RecordedRequest) -> Result<(), TrialError> {
     }
 }
 
-/// How many messages two requests have in common at their beginning.
+/// Returns the number of messages that two requests share at their beginning.
 pub(super) fn common(a: &RecordedRequest, b: &RecordedRequest) -> usize {
     a.raw_messages().iter().zip(b.raw_messages()).take_while(|(a, b)| a == b).count()
 }

@@ -15,14 +15,14 @@ use super::http::{self, Events, Request};
 use super::remote::Remote;
 use crate::tokens::count_o200k;
 
-/// How often is looked whether an answer has come.
+/// The interval between checks for an answer.
 const LOOK: Duration = Duration::from_millis(100);
-/// How often a client that waits hears of us.
+/// The interval between comments to a client that waits.
 const REMIND: Duration = Duration::from_secs(10);
 /// Characters of a title that is made for a session.
 const TITLE: usize = 40;
 
-/// A server on loopback that takes requests and has them answered. It ends when it is dropped; requests that
+/// A server on loopback that accepts requests and gets answers for them. It ends when it is dropped; requests that
 /// wait then are given up.
 #[derive(Debug)]
 pub(super) struct Relay {
@@ -140,7 +140,7 @@ impl Shared {
         sent
     }
 
-    /// Waits until a reader has answered; `None` where nobody wants the answer any more.
+    /// Waits until a reader has answered; `None` if the client no longer waits for the answer.
     fn wait(&self, events: &mut Events<'_>, number: usize) -> Option<Answer> {
         let mut reminded = Instant::now();
         while !self.over.load(Ordering::SeqCst) {

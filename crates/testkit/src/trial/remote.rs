@@ -25,7 +25,7 @@ impl Remote {
         Self { url: url.trim_end_matches('/').to_owned(), model: model.to_owned(), key }
     }
 
-    /// Asks it; the error is the status to answer with, and why.
+    /// Asks it. The error is the status to answer with, and the reason.
     pub(super) fn ask(&self, body: &Value) -> Result<Answer, (u16, String)> {
         let mut body = body.clone();
         body["model"] = json!(self.model);

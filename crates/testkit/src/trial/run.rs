@@ -13,7 +13,7 @@ use super::relay::Relay;
 use super::remote::Remote;
 use crate::{Callstack, OpenCode, Run, Running, Sealed, TestError};
 
-/// How often is looked whether a turn has ended.
+/// The interval between checks for the end of a turn.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// The plan of a trial.
@@ -29,15 +29,15 @@ pub struct Plan {
     pub callstack: Option<(Callstack, String)>,
     /// Further environment variables.
     pub env: Vec<(String, String)>,
-    /// Who answers.
+    /// The source of answers.
     pub wheel: Wheel,
-    /// How many tokens the model can take.
+    /// The most tokens that the model can take.
     pub context: u32,
-    /// How long all of it may take.
+    /// The longest time of the whole trial.
     pub limit: Option<Duration>,
 }
 
-/// Who answers the requests.
+/// The source of answers to the requests.
 #[derive(Clone, Debug)]
 pub enum Wheel {
     /// A [`super::Reader`], at the trial's folder.
@@ -46,8 +46,8 @@ pub enum Wheel {
     Remote(Remote),
 }
 
-/// Runs a trial to its end, telling `say` of each turn. It ends early, and with it everything that it started,
-/// where `interrupted` becomes true or [`super::Reader::stop`] was called.
+/// Runs a trial to its end, and calls `say` for each turn. It ends early, together with everything that it started,
+/// if `interrupted` becomes true or [`super::Reader::stop`] is called.
 pub fn run(
     plan: &Plan,
     interrupted: &AtomicBool,
@@ -150,8 +150,8 @@ fn install(callstack: &Callstack, sealed: &Sealed, opencode: &OpenCode) -> Resul
     Ok(())
 }
 
-/// The configuration, which goes before that of the project. A reader may take hours: no part of the client may
-/// lose patience.
+/// The configuration, which takes precedence over that of the project. A reader may take hours: no part of the client
+/// may time out.
 fn config(base_url: &str, context: u32) -> String {
     let options = json!({
         "baseURL": base_url,

@@ -9,12 +9,13 @@ use serde_json::Value;
 use super::folder::Folder;
 use crate::TestError;
 
-/// Characters that are printed at once; more stands in a file.
+/// The most characters that are printed at once; the rest is written to a file.
 const MOST: usize = 24_000;
-/// Characters of a message that is printed whole although not everything is.
+/// The length up to which a message is printed whole even if not everything is printed.
 const SHORT: usize = 2_000;
 
-/// The request from message `from` on, for a terminal. What is too long for one is written to files whole.
+/// The request from message `from` on, for a terminal. Content that is too long for one is written to files as a
+/// whole.
 pub(super) fn show(
     folder: &Folder,
     number: usize,

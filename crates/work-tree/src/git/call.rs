@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use super::GitError;
 
-/// How often the child is polled.
+/// The interval between polls of the child.
 const LOOK: Duration = Duration::from_millis(1);
 /// Bytes of an answer: the names of more than a million files.
 const LARGEST_ANSWER: u64 = 128 * 1024 * 1024;
@@ -106,8 +106,8 @@ fn wait(received: Option<&Receiver<Received>>, until: Instant) -> Result<Receive
     }
 }
 
-/// Reads aside, one byte more than the limit at most. The thread ends with the pipe, which may be later than
-/// anybody waits for it.
+/// Reads aside, one byte more than the limit at most. The thread ends with the pipe, perhaps after all waiting for it
+/// has ended.
 fn received(pipe: impl Read + Send + 'static, limit: u64) -> Receiver<Received> {
     let (send, receive) = mpsc::channel();
     thread::spawn(move || {
@@ -119,7 +119,7 @@ fn received(pipe: impl Read + Send + 'static, limit: u64) -> Receiver<Received> 
     receive
 }
 
-/// Kills a child and all that it has started. What can't be killed has ended.
+/// Kills a child and all that it has started. Processes that can't be killed have ended.
 fn end(child: &mut Child) {
     #[cfg(unix)]
     if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {

@@ -1,5 +1,5 @@
-//! The parts of the user's own configuration of git that are taken over: which files are ignored, and which
-//! repositories of others may be read.
+//! The parts of the user's own configuration of git that are taken over: the ignored files, and the foreign
+//! repositories that may be read.
 
 use std::collections::HashMap;
 use std::ffi::OsString;
@@ -38,7 +38,7 @@ impl UserSettings {
         self.settings.iter()
     }
 
-    /// A file with patterns of ignored files that git is not given as a setting.
+    /// Returns a file with patterns of ignored files that git doesn't get as a setting.
     pub(crate) fn excludes(&self) -> Option<&Path> {
         self.excludes.as_deref().filter(|file| file.is_file())
     }
@@ -82,7 +82,7 @@ impl UserSettings {
     }
 }
 
-/// The file that git looks into where none is configured.
+/// Returns the file that git reads where none is configured.
 fn default_excludes() -> Option<PathBuf> {
     let folder = |name| std::env::var_os(name).filter(|it| !it.is_empty()).map(PathBuf::from);
     let configuration = folder("XDG_CONFIG_HOME").or_else(|| Some(folder("HOME")?.join(".config")));

@@ -1,4 +1,4 @@
-//! Places of files, reached without following a link, and how two files change places.
+//! Places of files, reached without following a link, and the exchange of two files.
 
 use std::ffi::{OsStr, OsString};
 use std::io::{self, Write as _};
@@ -112,8 +112,7 @@ impl FolderEntry {
         Some(Recorded::new(mode, &id))
     }
 
-    /// Gives a file the owner's group and the permissions of another one that it takes the place of, but for
-    /// whether it can be run.
+    /// Gives a file the group and the permissions of another one that it replaces, except whether it can be run.
     pub(super) fn permit_as(&self, other: &Self) {
         let of = |place: &Self| {
             let stat = fs::statat(&place.folder, &place.name, AtFlags::SYMLINK_NOFOLLOW).ok()?;
@@ -125,7 +124,7 @@ impl FolderEntry {
         let runs = if own.st_mode & 0o100 == 0 { 0 } else { 0o100 | (readable & 0o444) >> 2 };
         let Ok(file) = fs::openat(&self.folder, &self.name, FILE, Mode::empty()) else { return };
         if own.st_gid != other.st_gid {
-            // Who may not give it away keeps it.
+            // A user who may not change the group keeps it.
             let _ = fs::fchown(&file, None, Some(fs::Gid::from_raw(other.st_gid)));
         }
         let _ = fs::fchmod(&file, Mode::from_raw_mode(readable | runs));
@@ -160,7 +159,7 @@ impl FolderEntry {
         }
     }
 
-    /// Has two files change places, at once where the file system can. Fails where there is only one.
+    /// Exchanges two files, atomically where the file system can. Fails where there is only one.
     pub(super) fn exchange(&self, other: &Self) -> Result<(), Errno> {
         let exchanged = fs::renameat_with(
             &self.folder,
@@ -192,7 +191,7 @@ impl FolderEntry {
         fs::renameat(&out.folder, &out.name, &self.folder, &self.name)
     }
 
-    /// Copies a file or a link to where nothing is, in another file system.
+    /// Copies a file or a link to an empty place in another file system.
     pub(super) fn copy_to(&self, to: &Self) -> io::Result<()> {
         let stat = fs::statat(&self.folder, &self.name, AtFlags::SYMLINK_NOFOLLOW)?;
         if FileType::from_raw_mode(stat.st_mode) == FileType::Symlink {
@@ -214,7 +213,7 @@ impl FolderEntry {
     }
 }
 
-/// Removes the folders that a path leads through as far as nothing is in them.
+/// Removes the folders on a path as far as they are empty.
 pub(super) fn prune(root: impl AsFd, path: &Path) {
     let root = root.as_fd();
     let Ok(root) = root.try_clone_to_owned() else { return };
