@@ -1,5 +1,5 @@
 // Builds the page into the crate that holds it: the files that a server serves, and the frame of an offline page.
-// `node build.mjs --check` only says whether they are what is built.
+// `node build.mjs --check` only reports whether they are up to date.
 import { createHash } from 'node:crypto';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
@@ -49,7 +49,7 @@ offline = put(
   `<div id="page"></div>\n<script>${script}</script>\n<script type="application/json" id="data"></script>`,
 );
 
-// Says which sources the files were built from, for a check without Node.
+// The hash of the sources of the files, for a check without Node.
 const sources = (await readdir(join(here, 'src'), { recursive: true, withFileTypes: true }))
   .filter((entry) => entry.isFile())
   .map((entry) => join(entry.parentPath ?? entry.path, entry.name));

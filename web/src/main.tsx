@@ -27,7 +27,7 @@ async function start(): Promise<void> {
 beginTheme();
 const root = document.getElementById('page');
 if (root) render(<App />, root);
-// In a file the data stand behind the script. Before they are read, what is there is painted.
+// In a file the data stand after the script. The page is painted before they are read.
 if (document.readyState === 'loading') {
   document.addEventListener('DOMContentLoaded', () => requestAnimationFrame(() => setTimeout(() => void start())));
 } else void start();

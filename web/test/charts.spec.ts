@@ -1,7 +1,7 @@
 import type { Page } from '@playwright/test';
 import { expect, expectSeen, test } from './browser.ts';
 
-/** How many colours a part of the flame chart has. */
+/** The number of colours in a part of the flame chart. */
 const colours = (page: Page): Promise<number> =>
   page.locator('.canvas-box canvas').evaluate((canvas: HTMLCanvasElement) => {
     const { data } = canvas.getContext('2d')!.getImageData(0, 0, canvas.width, canvas.height);
@@ -10,7 +10,7 @@ const colours = (page: Page): Promise<number> =>
     return found.size;
   });
 
-/** The name of the chart, which tells the chosen frame. */
+/** The name of the chart, which contains the chosen frame. */
 const told = (page: Page) => page.locator('.canvas-box canvas');
 
 test('the flame chart is drawn, and a click chooses the frame under it', async ({ page, file }) => {

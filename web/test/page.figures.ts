@@ -1,4 +1,4 @@
-/** What the page costs with 10,000 frames, in processor time of its main thread: that doesn't depend on what else runs. */
+/** The cost of the page with 10,000 frames, in processor time of its main thread, which other programs don't change. */
 
 import type { Page } from '@playwright/test';
 import { row, test } from './browser.ts';
@@ -52,7 +52,7 @@ test('10,000 frames', async ({ page, file }) => {
   };
   await file(10);
   await painted(10);
-  // The address stays the same but for what is behind the `#`, which alone would load nothing.
+  // The address stays the same except for the part after the `#`, which alone would load nothing.
   await page.goto('about:blank');
   await measured('opened, with the first rows', 1, () => file(10_000));
   await painted(10_000);

@@ -1,4 +1,4 @@
-/** A server with a made-up project, that remembers what it was asked to change. */
+/** A server with a made-up project, which records the requested changes. */
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { readFile } from 'node:fs/promises';
@@ -61,7 +61,7 @@ export class Project {
     return frame;
   }
 
-  /** Tells all that something has changed. */
+  /** Notifies all clients of a change. */
   changed(): void {
     this.report.frames.revision += 1;
     for (const stream of this.#streams) stream.write(`id: ${this.report.frames.revision}\ndata: {}\n\n`);

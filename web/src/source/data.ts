@@ -1,4 +1,4 @@
-/** What operations answer, as far as the page shows it. Times and durations are milliseconds. */
+/** The answers of operations, as far as the page shows them. Times and durations are milliseconds. */
 
 export type Status = 'planned' | 'in_progress' | 'completed' | 'failed' | 'blocked' | 'invalidated';
 export type Checked = 'passed' | 'passed_before' | 'failed';
@@ -215,7 +215,7 @@ export interface Message {
   parts: Part[];
 }
 
-/** A part of a list of messages; `more` is the place to go on with. */
+/** A part of a list of messages; `more` is the place to continue with. */
 export interface Messages {
   total: number;
   from?: number;
@@ -285,7 +285,7 @@ export interface Curve {
   tokens: number[];
 }
 
-/** What is known of recorded sessions beside their frames. */
+/** The data of recorded sessions beside their frames. */
 export interface Replay {
   report: { sessions: { session: string; ways: Way[] }[]; sum: Way[] };
   curves: { session: string; curves: Curve[] }[];

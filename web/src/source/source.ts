@@ -1,6 +1,6 @@
 import type { Calls, Details, Diff, Folded, Frames, Message, Messages, Replay, Sent, Window } from './data.ts';
 
-/** Says why something can't be shown, and what to do about it. */
+/** The reason why something can't be shown, with a remedy. */
 export class Refused extends Error {
   readonly hint: string | undefined;
   /** Whether asking again can't help. */
@@ -22,13 +22,13 @@ export interface Answer {
 
 /** Where the page has its data from: a server, or the file that it stands in. */
 export interface Source {
-  /** What the page is about, such as the project's folder. */
+  /** The subject of the page, such as the project's folder. */
   readonly title: string;
   /** Whether frames can be changed. */
   readonly steers: boolean;
-  /** Remarks on what is missing. */
+  /** Remarks on missing data. */
   readonly remarks: string[];
-  /** When the data were written; nothing if they are those of now. */
+  /** The time at which the data were written; nothing if they are live. */
   readonly at: number | undefined;
   /** The frame to show first. */
   readonly start: string | undefined;
@@ -50,6 +50,6 @@ export interface Source {
 
   /** Carries out an operation in a session. */
   run(operation: string, args: Record<string, unknown>, session: string | undefined): Promise<Answer>;
-  /** Calls `changed` whenever frames may have changed, and `state` with what is wrong, if anything is. */
+  /** Calls `changed` whenever frames may have changed, and `state` with the fault of the connection, if any. */
   follow(changed: () => void, state: (problem: string) => void): void;
 }

@@ -5,7 +5,7 @@ export type View = (typeof VIEWS)[number];
 export const TABS = ['overview', 'diff', 'log', 'fold', 'request'] as const;
 export type Tab = (typeof TABS)[number];
 
-/** What the address says: `#/f24/diff?view=flame&session=ses_1`. */
+/** The place in the address: `#/f24/diff?view=flame&session=ses_1`. */
 export interface Route {
   frame: string | undefined;
   tab: Tab;
@@ -52,7 +52,7 @@ export function address(to: Route): string {
 
 export const route = signal<Route>(parsed(''));
 
-/** Follows the address, from what it says now. */
+/** Follows the address, beginning with the present one. */
 export function begin(): void {
   const read = (): void => {
     route.value = parsed(location.hash);

@@ -5,7 +5,7 @@ export type Theme = (typeof THEMES)[number];
 
 const KEY = 'theme';
 
-/** What the reader chose. What the system has counts until then. */
+/** The reader's choice. The system's setting counts until then. */
 export const theme = signal<Theme | 'system dark'>('system');
 
 export function choose(to: Theme): void {

@@ -1,10 +1,10 @@
 import type { Frame } from '../source/data.ts';
 
-/** Frames in drawing order, with what is asked of them often. */
+/** Frames in drawing order, with answers to frequent questions. */
 export class Tree {
   readonly frames: Frame[];
   readonly #places = new Map<string, number>();
-  /** The place behind the last frame below each. */
+  /** The place after the last frame below each. */
   readonly #ends: number[] = [];
   readonly #children = new Map<string | undefined, Frame[]>();
 
@@ -32,7 +32,7 @@ export class Tree {
     return this.#places.get(handle) ?? -1;
   }
 
-  /** The place behind the last frame below one. */
+  /** The place after the last frame below one. */
   end(place: number): number {
     return this.#ends[place] ?? place + 1;
   }
@@ -63,7 +63,7 @@ export interface Row {
   siblings: number;
   /** Whether frames below it are shown; nothing if there are none. */
   open: boolean | undefined;
-  /** Whether it is shown only for what is below it. */
+  /** Whether it is shown only for the frames below it. */
   aside: boolean;
 }
 
@@ -109,7 +109,7 @@ export function matches(tree: Tree, words: string, kind: Kind, found: Set<string
   return places;
 }
 
-/** The rows of the list: all that is not below a closed frame, or what a filter lets through with what is above it. */
+/** The rows of the list: all frames not below a closed one, or those that a filter finds, with those above them. */
 export function rows(tree: Tree, closed: Set<string>, shown: Set<number> | undefined): Row[] {
   const kept = shown && withAbove(tree, shown);
   const made: Row[] = [];

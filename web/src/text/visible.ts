@@ -5,7 +5,7 @@ const HIDDEN =
 const named = (character: string): string =>
   `⟨U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}⟩`;
 
-/** A text in which every character is seen: none can make a line read as what it is not. */
+/** A text in which every character is visible, so that none can change how a line reads. */
 export function visible(text: string): string {
   return text.replace(/\r\n/g, '\n').replace(HIDDEN, named);
 }

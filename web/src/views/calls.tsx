@@ -13,7 +13,7 @@ import { ReplayView } from './replay.tsx';
 
 type Figure = 'sent' | 'billed';
 
-/** The size of each call's request, and what it would have been. */
+/** The size of each call's request, with and without frames. */
 export function CallsView() {
   const id = session.value?.id;
   const loaded = useLoaded(id, () => data().calls(id ?? ''));

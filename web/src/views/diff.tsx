@@ -11,7 +11,7 @@ import { type Row, rowsOf } from './patch.ts';
 
 /** Longer lines are not compared word by word. */
 const LONGEST = 500;
-/** For how long two lines are compared before they are shown as they are. */
+/** The longest time for which two lines are compared before they are shown as they are. */
 const TIMEOUT = 20;
 /** Lines of a file that are shown before it is opened. */
 const FIRST = 300;

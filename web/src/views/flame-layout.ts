@@ -18,14 +18,14 @@ export interface Layout {
   rows: number;
   /** The whole width in milliseconds, or tokens. */
   width: number;
-  /** What stands at a place of the width: a time, or a number of tokens. */
+  /** The value at a place of the width: a time, or a number of tokens. */
   at: (x: number) => number;
 }
 
 /** Share of the width that a time without work takes, whatever its length. */
 const PAUSE = 0.01;
 
-/** When work in a frame ended, or was last seen. */
+/** The time at which work in a frame ended, or was last seen. */
 function end(frame: Frame, now: number): number {
   if (frame.endedAt) return frame.endedAt;
   const seen = frame.workedMs === undefined ? 0 : begin(frame) + frame.workedMs;
@@ -34,7 +34,7 @@ function end(frame: Frame, now: number): number {
 
 const begin = (frame: Frame): number => frame.begunAt ?? frame.createdAt;
 
-/** For how long a frame was worked on. */
+/** The duration of the work on a frame. */
 export function worked(frame: Frame, now: number): number {
   if (frame.status === 'planned') return 0;
   return frame.workedMs ?? Math.max(0, end(frame, now) - begin(frame));
@@ -58,7 +58,7 @@ export function layout(tree: Tree, measure: Measure, now: number): Layout {
 function times(tree: Tree, now: number): Span[] {
   const grown = (frame: Frame): Span[] => {
     const below = tree.children(frame.handle).flatMap(grown);
-    // What is only planned took no time.
+    // A planned frame took no time.
     if (frame.status === 'planned') return below;
     const from = Math.min(begin(frame), ...below.map((it) => it.from));
     const to = Math.max(end(frame, now), from, ...below.map((it) => it.to));
@@ -135,7 +135,7 @@ function withoutPauses(spans: Span[]): Scale {
   };
 }
 
-/** Places spans side by side where they don't overlap, and below one another where they do. Returns how many rows. */
+/** Places spans side by side where they don't overlap, and else below one another. Returns the number of rows. */
 function placed(spans: Span[], row: number, scale: (value: number) => number, rects: Rect[]): number {
   const lanes: { end: number; spans: Span[] }[] = [];
   for (const span of spans.toSorted((a, b) => a.from - b.from)) {

@@ -97,7 +97,7 @@ export function paint(context: CanvasRenderingContext2D, rects: Rect[], look: Lo
   context.globalAlpha = 1;
 }
 
-/** The widths of characters in a font: measuring each text anew would take longer than all the rest. */
+/** The widths of characters in a font: measuring each text again would take longer than everything else. */
 let widths = new Map<string, number>();
 let measured = '';
 

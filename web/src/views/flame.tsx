@@ -13,10 +13,10 @@ import { STATUS, standing } from './words.ts';
 
 export type Colours = 'status' | 'agent' | 'tokens';
 
-/** How much a step of a key or a notch of a wheel zooms and pans. */
+/** The amount by which a key or a notch of a wheel zooms and pans. */
 const ZOOM = 1.25;
 const PAN = 0.1;
-/** How deep one can zoom: this part of the whole fills the window. */
+/** The deepest zoom: this part of the whole fills the window. */
 const DEEPEST = 1e-6;
 /** The axis above the rows. */
 const AXIS = 22;

@@ -4,7 +4,7 @@ import { counted, percent, tokens } from '../text/format.ts';
 import { Note, Text } from './bits.tsx';
 import { MessageList } from './messages.tsx';
 
-/** What left the requests beside what stands for it. */
+/** The messages that left the requests, beside the text that replaces them. */
 export function FoldView({ handle }: { handle: string }) {
   const loaded = useLoaded(handle, () => data().folded(handle));
   const { value, problem } = loaded.value;

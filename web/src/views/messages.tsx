@@ -11,7 +11,7 @@ const LONG = 1200;
 
 interface MessageListProps {
   first: Messages;
-  /** Reads what comes after a place. */
+  /** Reads the messages after a place. */
   more: (from: number) => Promise<Messages>;
   whole?: (message: Message) => Promise<Message>;
   /** Whether each message says whose frame it belongs to. */

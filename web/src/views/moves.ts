@@ -36,13 +36,13 @@ function toEnd(frame: Frame, to: { before: string }, all: Frame[]): Act {
   return { ...replan(frame, to), undo: () => others.map((it) => replan(it, { before: frame.handle })) };
 }
 
-/** The changes that bring a frame behind all siblings. */
+/** The changes that bring a frame after all siblings. */
 function last(frame: Frame): Act[] {
   const all = beside(frame);
   return all.slice(all.indexOf(frame) + 1).map((it) => replan(it, { before: frame.handle }));
 }
 
-/** Plans a frame anew below another one, with what is planned below it, and takes it out where it was. */
+/** Plans a frame again below another one, with the plans below it, and removes it from its old place. */
 async function nest(frame: Frame, parent: Frame, before?: Frame): Promise<void> {
   try {
     const details = new Map<string, Details>();

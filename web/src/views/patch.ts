@@ -27,7 +27,7 @@ export function rowsOf(patch: string): Row[] {
   return paired(rows);
 }
 
-/** Pairs removed lines with as many added ones right behind them. */
+/** Pairs removed lines with as many added ones right after them. */
 function paired(rows: Row[]): Row[] {
   for (let at = 0; at < rows.length; ) {
     let added = at;

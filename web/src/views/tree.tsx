@@ -53,7 +53,7 @@ export function TreeView() {
   const last = Math.min(all.length, Math.ceil((top.value + height.value) / rowHeight.value) + BEYOND);
   const current = place(all, chosen.value);
   const places = Array.from({ length: Math.max(0, last - first) }, (_, at) => first + at);
-  // A reader is told of the chosen row, which has to be there also where it is out of sight.
+  // A screen reader reads the chosen row, which has to exist even where it is out of sight.
   const aside = current >= 0 && (current < first || current >= last) ? current : -1;
   if (aside >= 0) places.push(aside);
   // A row that comes into sight takes the elements of one that left it.
@@ -199,7 +199,7 @@ function RowView({ row, at, height, largest }: RowProps) {
 
 const drag: { handle: string | undefined } = { handle: undefined };
 
-/** What a row says of a frame behind its title. */
+/** The remarks on a frame after the title in its row. */
 function Facts({ frame: it, largest }: { frame: Frame; largest: number }) {
   const above = tree.value.get(it.parent);
   const session = it.session !== above?.session ? sessions.value.find((one) => one.id === it.session) : undefined;

@@ -13,7 +13,7 @@ const FIRST = 100;
 
 const nameOf = (kind: string): string => PARTS[kind]?.name ?? kind;
 
-/** The parts of a request with what is free, and what the bar's whole width stands for. */
+/** The parts of a request with the free one, and the tokens of the bar's whole width. */
 function parts(window: Window): { parts: { kind: string; tokens: number }[]; whole: number } {
   const filled: { kind: string; tokens: number }[] = window.parts.filter((part) => part.tokens > 0);
   const free = window.free ?? 0;
@@ -31,7 +31,7 @@ export function WindowStrip() {
   const id = session.value?.id;
   const loaded = useLoaded(id, () => data().window(id ?? ''));
   const value = loaded.value.value;
-  // Nothing is known of a session that no model was called in.
+  // A session without calls of the model has no window.
   if (!value || value.tokens === 0) return null;
   const { parts: all, whole } = parts(value);
   return (
@@ -45,7 +45,7 @@ export function WindowStrip() {
   );
 }
 
-/** What fills a session's next request. */
+/** The parts of a session's next request. */
 export function WindowView() {
   const id = session.value?.id;
   const loaded = useLoaded(id, () => data().window(id ?? ''));

@@ -21,7 +21,7 @@ export function standing(frame: Frame): { sign: string; name: string } {
   return STATUS[frame.status] ?? { sign: '?', name: frame.status };
 }
 
-/** What the parts of a request are called. */
+/** The names of the parts of a request. */
 export const PARTS: Record<string, { name: string; what: string }> = {
   system: { name: 'System and tools', what: 'System prompt and definitions of tools' },
   pins: { name: 'Pins', what: 'Constraints that nothing trims' },
