@@ -2,13 +2,13 @@
 import createClient from 'openapi-fetch';
 import type { paths } from './api.js';
 
-// An answer that is an error ends the program, with what the server says of it.
+// An answer that is an error ends the program, with the server's description of it.
 function data<T>({ data, error }: { data?: T; error?: { detail: string; hint?: string | null } }): T {
   if (data === undefined) throw new Error(`${error?.detail} ${error?.hint ?? ''}`);
   return data;
 }
 
-// Pushes a frame and a planned one, pops the first, and returns what the tree and the events say of that.
+// Pushes a frame and a planned one, pops the first, and returns the tree and the events after that.
 export async function drive(baseUrl: string, token: string) {
   const signal = AbortSignal.timeout(60_000);
   const headers = { Authorization: `Bearer ${token}` };

@@ -11,7 +11,7 @@
 // --folder keeps the project with its store for the next run.
 //
 // Fails if a watcher misses an event or has one twice, or a call is refused. The clients are in this process, the
-// watchers on a thread of it: they share the computer with the server, and their processor time is told, too.
+// watchers on a thread of it: they share the computer with the server, and their processor time is reported, too.
 
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -53,7 +53,7 @@ function tree(count, writers) {
   return { version: 1, frames };
 }
 
-// Follows the events as many clients, in a worker: what they do is not counted among the time that writers wait.
+// Follows the events as many clients, in a worker: their work is not counted among the time that writers wait.
 function watch({ port, token, watchers, begun }) {
   const delays = [];
   const last = new Array(watchers).fill(begun);
@@ -81,7 +81,7 @@ function watch({ port, token, watchers, begun }) {
       answer.on('close', () => wrong.push(`watcher ${watcher}: the stream ended after ${last[watcher]}`));
     });
   }
-  // Told the last event, they answer once all have had it, or some have not for ten seconds.
+  // After the last event is named, they answer once all have received it, or some have not for ten seconds.
   parentPort.on('message', async (end) => {
     for (let tries = 0; last.some((seq) => seq < end) && tries < 1000; tries++) await sleep(10);
     const late = last.filter((seq) => seq !== end).length;

@@ -1,7 +1,7 @@
 /**
  * callstack for OpenCode: forwards hooks to the child process `callstack host opencode`, one JSON object a line over
  * stdio, and applies the operations it answers. Every rule lives in the child. A hook here never throws, never waits
- * longer than its limit, and on any failure leaves what it was given as it was.
+ * longer than its limit, and on any failure leaves its input unchanged.
  */
 import { spawn, type ChildProcess, type SpawnOptions } from "node:child_process"
 import { once } from "node:events"
@@ -73,7 +73,7 @@ type Session = {
   /** The request under way. One at a time, because the next one builds on its answer. */
   flight?: Promise<void> | undefined
   compacting?: boolean
-  /** The summary under way covers the whole conversation, including what OpenCode keeps word for word after it. */
+  /** The summary under way covers the whole conversation, including messages that OpenCode keeps after it. */
   whole?: boolean
   /** Counts the turns' syncs. */
   round?: number
@@ -112,7 +112,7 @@ async function within<T>(ms: number, work: Promise<T>): Promise<T> {
   return Promise.race([work, limit]).finally(() => clearTimeout(timer))
 }
 
-/** Keeps one child process running, and says once when it is missed and once when it is back. */
+/** Keeps one child process running, and reports once when it is missing and once when it is back. */
 class Host {
   /** Counts the processes: acknowledgements of one mean nothing to the next. */
   run = 0
@@ -188,7 +188,7 @@ class Host {
     this.#say(`callstack: ${why}; this session goes on without frames (run "callstack doctor")`, "warning")
   }
 
-  /** The end of its input tells the child to finish and go. */
+  /** The end of its input makes the child finish and end. */
   async close(): Promise<void> {
     this.#closed = true
     clearTimeout(this.#retry)
@@ -239,7 +239,7 @@ class Host {
     clearTimeout(this.#watchdog)
     const waiting = [...this.#waiting.values()]
     this.#waiting.clear()
-    // One that has answered more than the greeting ended by accident; one that has not will do so again.
+    // A child that has answered more than the greeting ended by accident; one that has not would end again.
     const accident = this.#answers > 1
     for (const { reject } of waiting) reject(Object.assign(new Gone(why), { accident: accident && !hung }))
     if (this.#closed) return
@@ -269,7 +269,7 @@ class Host {
     else if (this.#noise > MOST_NOISE) this.#misled("what it sends are no answers")
   }
 
-  /** Whatever runs there is not the child. */
+  /** Ends a process that is not the child, by its output. */
   #misled(why: string): void {
     this.#line = ""
     this.#answers = 0
@@ -359,7 +359,7 @@ function fingerprint({ info, parts }: Entry, whole: boolean): Print {
   let full = 0
   try {
     if (whole) full = mixAll(light, parts)
-  } catch {} // What has no end has no print of its whole.
+  } catch {} // Endless parts have no full print.
   return { id: info.id, parts: parts.length, light, full }
 }
 
@@ -372,7 +372,7 @@ function fingerprints(messages: Entry[], before: Print[], round: number): Print[
   })
 }
 
-/** How many leading messages are the same. */
+/** The number of leading messages that are the same. */
 function commonPrefix(before: Print[], now: Print[]): number {
   let same = 0
   for (; same < before.length && same < now.length; same++) {
@@ -535,7 +535,7 @@ function isPop(part: Part): boolean {
   return (part.state.metadata as any)?.callstack?.closed === true || part.tool === "stack_frame_pop"
 }
 
-/** Brings `session.held` up to date, also when the answer comes after the hook has gone on. */
+/** Brings `session.held` up to date, even if the answer comes after the hook has continued. */
 async function syncTurn(host: Host, session: Session, id: string, messages: Entry[]): Promise<void> {
   const deadline = performance.now() + HOOK_MS
   while (session.flight) await session.flight
@@ -578,9 +578,9 @@ function requestSync(host: Host, session: Session, id: string, params: Json): Pr
 
 /** The slash commands that `callstack init opencode` installs. */
 const COMMANDS = ["push", "pop", "plan", "frame-status"]
-/** Tells our templates of them from others' of the same name. */
+/** Distinguishes our templates of them from others of the same name. */
 const OURS = "(callstack)"
-/** The key under which a part of ours says which of them a message was made of. */
+/** The key under which a part of ours names the one that a message was made of. */
 const COMMAND = "callstack.command"
 
 const ownTexts = (parts: Part[]): TextPart[] =>
@@ -628,7 +628,7 @@ class Performer {
     this.#client = client
   }
 
-  /** Carries an effect out, and reports its outcome. Whoever aborts it stops the session that works for it, too. */
+  /** Carries an effect out, and reports its outcome. An abort also stops the session that works for it. */
   async perform(effect: Effect, abort?: AbortSignal): Promise<Outcome> {
     const stop = () => void (effect.do === "prompt" && attempt(() => this.#do({ do: "abort", session: effect.session })))
     abort?.addEventListener("abort", stop, { once: true })
@@ -672,8 +672,8 @@ class Performer {
   }
 
   /**
-   * Done once the compaction stands in the session: whoever waits for this may keep the very loop busy that is to make
-   * it. `auto` lets that loop go on after the summary.
+   * Done once the compaction stands in the session: the caller may run in the very loop that has to make
+   * it. With `auto` that loop continues after the summary.
    */
   async #summarize(session: string): Promise<void> {
     const begun = new Promise<void>((resolve) => this.#compactions.set(session, resolve))
@@ -780,7 +780,7 @@ export const Callstack: Plugin = async ({ client, directory, worktree }) => {
     said.add(about)
     say(`callstack: ${message} (run "callstack doctor")`, "warning")
   }
-  // A late answer is not lost, since it comes with the next one; many in a row are worth a word.
+  // A late answer is not lost, since it comes with the next one; many in a row are reported.
   let late = 0
   const missed = (error: unknown) => {
     if (error instanceof Gone) host.miss(error.message)
@@ -813,12 +813,12 @@ export const Callstack: Plugin = async ({ client, directory, worktree }) => {
         if (!isEffect(answer.next)) throw new Amiss("it asked for something that is not known here")
         const outcome = await performer.perform(answer.next, abort)
         const { token } = answer
-        // Told in any case: an effect that was stopped has to be taken note of, too.
+        // Reported in any case: the child has to record an effect that was stopped, too.
         const tell = async (again?: boolean) => {
           host.ensure(true)
           return within(TOOL_MS, host.request("continue", { ...caller, token, outcome, again }))
         }
-        // Whatever a process had begun when it ended, the next one finds in the store.
+        // The next process finds the unfinished work of the last one in the store.
         answer = await tell().catch((error) => (error instanceof Gone ? tell(true) : Promise.reject(error)))
       }
       const { output, title, metadata } = answer ?? {}
@@ -982,7 +982,7 @@ export const Callstack: Plugin = async ({ client, directory, worktree }) => {
       // A session that falls silent ends its frames with its last words.
       if (type === "session.idle" || type === "session.compacted") await within(HOOK_MS, Promise.all(records)).catch(() => {})
       const fields = outline(properties)
-      // Not worth a start of its own: after one, the first request tells the child all that it needs.
+      // Not worth a start of the child: after one, the first request contains all that it needs.
       if (host.running) attempt(() => host.request("event", { type, properties: fields }))
       const session = sessions.get(String(fields["sessionID"]))
       if (type === "session.compacted" && session) session.compacting = false

@@ -7,7 +7,7 @@ export type Json = Record<string, any>
 export type Request = { id?: number; method: string; params: Json }
 type Behaviour = (request: Request) => unknown
 
-/** What a method is answered with; a method that is not here waits until the test answers it. */
+/** The answers to methods; a method that is not here waits until the test answers it. */
 export type Answers = Record<string, Behaviour>
 
 export const TOOLS = [
@@ -125,7 +125,7 @@ export class Stage {
   readonly children: Child[] = []
   readonly toasts: string[] = []
   readonly messages = new Map<string, Json>()
-  /** What OpenCode was asked to do, in order, and how it answers; a prompt that is waited for may take its time. */
+  /** The requests to OpenCode, in order, and its answers; a prompt that is waited for may take its time. */
   readonly done: Json[] = []
   prompted: (body: Json) => Promise<Json> = async () => assistant("ses_child", "msg_child", [text("done")])
   answers: Answers = { ...defaults }
@@ -204,7 +204,7 @@ export class Stage {
   }
 }
 
-/** A test's own stage with the plugin loaded, taken down whatever happens. */
+/** A test's own stage with the plugin loaded, which is removed in any case. */
 export function staged(work: (stage: Stage) => Promise<void>, prepare: (stage: Stage) => void = () => {}) {
   return async () => {
     const stage = await Stage.listening()

@@ -4,7 +4,7 @@ import { test } from "node:test"
 import { assistant, staged, tool, user, type Json } from "./harness.js"
 
 const S = "ses_1"
-// The cases that core's own application of operations is tested with.
+// The cases with which core's own application of operations is tested.
 const shared = JSON.parse(
   readFileSync(new URL("../../../../../crates/core/src/fold/operations.json", import.meta.url), "utf8"),
 ) as { messages: { id: string; role: string; parts: string[] }[]; cases: { name: string; ops: unknown[]; sent: unknown[] }[] }

@@ -121,7 +121,7 @@ test(
     await untilSeen(stage)
     const third = stage.transform(steps(3))
     const request = await child.next("sync")
-    // What went into the last model call was the first answer; what both ends hold by now is the second.
+    // The last model call used the first answer; both ends hold the second one by now.
     assert.deepEqual([request.params["keep"], sent(request), request.params["ops"], request.params["applied"]], [3, ["msg_3"], 2, 1])
     child.answer(request, { serial: 3, keep: 2, ops: [] })
     assert.deepEqual(marks(await third), ["one", "two"])
@@ -339,7 +339,7 @@ test(
       assert.deepEqual(thoughts(await stage.transform(messages)), ["r1", "r2", "r3"])
     }
     assert.deepEqual(await stage.transform([...before, ...after]), [...before, ...after])
-    // What an earlier process sent had its system prompt in front.
+    // Messages that an earlier process sent had its system prompt in front.
     const earlier = [user(S, "msg_0", "go"), message(1, tool("read", ""), 1), message(2, text("done"))]
     assert.deepEqual(thoughts(await stage.transform(earlier)), ["r2"])
   }),
@@ -349,7 +349,7 @@ test("whatever happens in between, both ends agree on messages and operations", 
   for (let seed = 1; seed <= 3; seed++) await staged((stage) => randomWalk(stage, seed))()
 })
 
-/** The child keeps what it is sent and what it answers; both must be what the plugin has. */
+/** The child keeps its requests and answers; both must agree with the plugin's state. */
 async function randomWalk(stage: Stage, seed: number): Promise<void> {
   let state = seed
   const random = (below: number) => ((state = (Math.imul(state, 1_103_515_245) + 12_345) >>> 0) >>> 16) % below

@@ -125,7 +125,7 @@ function start(api: TuiPluginApi): void {
     )
   }
 
-  /** What stands below the rows: the criteria of the open frame, the window, the saving. */
+  /** The text below the rows: the criteria of the open frame, the window, the saving. */
   const Figures = (p: { state: State; width: number }) => (
     <box>
       <For each={wrapped(p.state.criteria ?? "", p.width, CRITERIA)}>
@@ -342,7 +342,7 @@ function start(api: TuiPluginApi): void {
       ["return", look],
       ["g", () => goTo(frame()?.session ?? row()?.session)],
       ["b", goBack],
-      // What was done with a frame that is read changes its page.
+      // An action on a frame that is shown changes its page.
       ["a", () => described((answer) => choose(answer, () => frame() && look()))],
     ]
     const bindings = bound.map(([key, work]) => ({ key, cmd: () => void attempt(work) }))

@@ -1,4 +1,4 @@
-/** What OpenCode's runtime provides: its elements, and the one function of Bun's that is used. */
+/** The parts of OpenCode's runtime that are used: its elements, and one function of Bun's. */
 declare module "@opentui/solid/jsx-runtime" {
   export namespace JSX {
     type Element = any

@@ -1,6 +1,6 @@
 /**
  * The child process `callstack host opencode-tui`, which prints the state of a session whenever it changes, one JSON
- * object a line, and carries out what a person wants done.
+ * object a line, and carries out a person's actions.
  */
 import { spawn, type ChildProcess } from "node:child_process"
 import { existsSync, readFileSync } from "node:fs"
@@ -70,7 +70,7 @@ export function attempt<T>(work: () => T): T | undefined {
   }
 }
 
-/** Keeps one child process running, and says when it is missed. */
+/** Keeps one child process running, and reports when it is missing. */
 export class BackEnd {
   #child: ChildProcess | undefined
   #waiting = new Map<number, { resolve(value: any): void; reject(error: Error): void; timer: Timer }>()
@@ -163,7 +163,7 @@ export class BackEnd {
       clearTimeout(timer)
       reject(new Error("callstack does not run"))
     }
-    // The end of its input tells a child to go; one that hangs does not read it.
+    // The end of its input makes a child end; one that hangs does not read it.
     attempt(() => child?.stdin?.end())
     attempt(() => child?.kill("SIGKILL"))
   }
