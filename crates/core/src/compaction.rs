@@ -105,7 +105,7 @@ pub struct PendingCompaction {
     pub session: String,
     /// The frame that the summary is for.
     pub frame: FrameNum,
-    /// How the frame ends with it; none where it stays open.
+    /// The end of the frame with it; none where it stays open.
     pub completion: Option<PendingCompletion>,
     /// The focus of the summary, in the words of whoever asked for it.
     pub note: Option<String>,

@@ -35,7 +35,7 @@ pub struct ScopedPin {
     pub pin: Pin,
 }
 
-/// Which parts of the context are rendered. Pins, siblings and planned children always are.
+/// The parts of the context that are rendered. Pins, siblings and planned children always are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Parts {
     /// The section on how to work in frames and what comes next.
@@ -64,7 +64,7 @@ impl Parts {
     }
 }
 
-/// Where the reader of a context finds the purpose of a frame, which the context then does not repeat.
+/// The place where the reader of a context finds the purpose of a frame, which the context then does not repeat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Stated {
     /// In the conversation of the same request, as words of the user.
@@ -110,7 +110,7 @@ pub struct ContextInput<'a> {
     pub planned_siblings: &'a [Frame],
     /// Its planned children, in order; perhaps only the first of them.
     pub planned_children: &'a [Frame],
-    /// How many planned children it has; `planned_children.len()` if that is more.
+    /// The number of its planned children; `planned_children.len()` if that is more.
     pub planned_children_count: usize,
     /// Pins that hold in it, its own and inherited ones. They are never trimmed.
     pub pins: &'a [ScopedPin],

@@ -49,7 +49,7 @@ pub trait Neighbourhood {
     fn session(&self, id: &str) -> Result<Option<Session>, Self::Error>;
     /// Attached children in progress; the first twenty are enough.
     fn running_children(&self, num: FrameNum) -> Result<Vec<Frame>, Self::Error>;
-    /// How many children a frame has, or how many roots there are.
+    /// Returns the number of a frame's children, or of roots.
     fn child_count(&self, num: Option<FrameNum>) -> Result<u64, Self::Error>;
     /// Frames in progress in the whole store.
     fn live_frames(&self) -> Result<u64, Self::Error>;

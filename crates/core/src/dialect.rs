@@ -126,7 +126,7 @@ impl Dialect {
         }
     }
 
-    /// How a suggestion begins; it ends with `]`.
+    /// Returns the beginning of a suggestion, which ends with `]`.
     pub const fn suggestion_mark(self) -> &'static str {
         match self {
             Self::Stack => "[STACK SUGGESTION: ",

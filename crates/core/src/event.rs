@@ -20,7 +20,7 @@ use crate::transcript::{Anchor, Fold, Outcome, Span, SpanNum};
 pub struct Session {
     /// The host's id of it.
     pub id: String,
-    /// Which host: `opencode`, `cli`.
+    /// The host: `opencode`, `cli`.
     pub host: String,
     /// The session that started it, for a child session.
     pub parent: Option<String>,
@@ -64,7 +64,7 @@ pub struct PurgedMessages {
     pub ids: Vec<String>,
 }
 
-/// When the state of the project's files was recorded.
+/// The moment of a recorded state of the project's files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FileMoment {
@@ -338,7 +338,7 @@ pub enum Event {
     Rendered {
         /// The session that it was sent in.
         session: String,
-        /// Which text it is, for instance `system:` and the epoch, or `note:` and the message.
+        /// The text's slot, for instance `system:` and the epoch, or `note:` and the message.
         slot: String,
         /// The text.
         text: String,
@@ -362,7 +362,7 @@ pub enum Event {
     /// Messages were removed for good, with their entries in the search index and the hashes in earlier events. They
     /// are not stored again when the host shows them again.
     Purged {
-        /// Who removed them.
+        /// The name of the person or program that removed them.
         by: String,
         /// The frames whose logs went with them.
         frames: Vec<FrameNum>,
@@ -381,7 +381,7 @@ pub enum Event {
     SuggestionEnded {
         /// Its number.
         suggestion: u64,
-        /// How it ended.
+        /// Its end.
         end: SuggestionEnd,
     },
     /// A session of its own began to work on a frame for a call, which gets the result.

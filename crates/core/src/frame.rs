@@ -167,7 +167,7 @@ pub struct Frame {
     pub parent: Option<FrameNum>,
     /// The session that works in it; none while it is planned.
     pub session: Option<String>,
-    /// Where it stands.
+    /// Its status.
     pub status: Status,
     /// Its purpose.
     pub identity: Identity,

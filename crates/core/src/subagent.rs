@@ -19,7 +19,7 @@ const GRACE: i64 = 5_000;
 /// Memory that one pattern may take when it is compiled, in bytes.
 const PATTERN_SIZE: usize = 1 << 20;
 
-/// When child sessions get frames, and when these end.
+/// Settings for the frames of child sessions: their beginnings and ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SubagentSettings {
     /// Whether child sessions are tracked. Otherwise they get no frames.
@@ -30,7 +30,7 @@ pub struct SubagentSettings {
     pub min_messages: u64,
     /// Whether a session's frames end by themselves once it is over. Otherwise somebody ends them.
     pub auto_complete: bool,
-    /// How many milliseconds a session may be silent before its frames end.
+    /// The time for which a session may be silent before its frames end, in milliseconds.
     pub idle_delay: u64,
     /// Regular expressions for titles of subagents' sessions; case does not matter.
     pub patterns: Vec<String>,
@@ -154,7 +154,7 @@ pub struct SubagentSession {
     /// When its frames end by themselves, in place of the specification's timer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub completes_at: Option<i64>,
-    /// How it was completed.
+    /// The way in which it was completed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub completed_by: Option<Completion>,
     /// The frame that its caller worked in when it began.
@@ -298,7 +298,7 @@ impl SubagentStats {
         }
     }
 
-    /// How many of a hundred `whole` are `part`; none where there are none.
+    /// The share of `part` in `whole`, in percent; none where `whole` is 0.
     pub fn percent(part: u64, whole: u64) -> Option<u64> {
         (part * 100 + whole / 2).checked_div(whole)
     }

@@ -48,7 +48,7 @@ pub(crate) fn truncate_to_units<'a>(text: &'a str, max: usize, indicator: &str) 
         if cost <= max {
             return Cow::Owned(cut);
         }
-        // Where text and indicator meet, pieces may count otherwise than apart.
+        // Where text and indicator meet, pieces may have another cost than apart.
         room = room.saturating_sub((cost - max).max(UNITS_PER_TOKEN));
     }
 }

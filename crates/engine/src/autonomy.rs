@@ -16,7 +16,7 @@ use crate::kernel::Kernel;
 use crate::queries::Queries;
 use crate::settings::{AutonomySettings, Level};
 
-/// Where in the work the newest message stands.
+/// The place of the newest message in the work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Boundary {
     /// At the beginning of a piece: the first step of a user's turn, or one that wrote the todo list.

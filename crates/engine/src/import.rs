@@ -16,7 +16,7 @@ use crate::error::{EngineError, Kind};
 use crate::kernel::Kernel;
 use crate::layout::{self, Present};
 
-/// How an import went.
+/// The outcome of an import.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ImportSummary {

@@ -70,7 +70,7 @@ impl Env {
         self.dialect
     }
 
-    /// Where time and ids come from.
+    /// Returns the source of time and ids.
     pub(crate) fn world(&self) -> &dyn World {
         self.world.as_ref()
     }

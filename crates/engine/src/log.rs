@@ -106,7 +106,7 @@ impl Queries {
     }
 }
 
-/// Which part of a log.
+/// The part of a log that is wanted.
 #[derive(Clone, Debug)]
 pub struct LogRequest {
     /// The first message, from 1.

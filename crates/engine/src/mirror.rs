@@ -38,7 +38,7 @@ pub(crate) struct Mirror {
     background: Background,
 }
 
-/// Where the files come from and go to.
+/// The source and the target of the files.
 #[derive(Clone, Debug)]
 struct Ends {
     trusted: Arc<Trusted>,

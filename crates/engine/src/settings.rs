@@ -29,7 +29,7 @@ pub use subagents::SUBAGENT_VARIABLES;
 pub use summarizer::{SUMMARIZER_VARIABLES, SummarizerSettings, WireFormat};
 pub use table::SETTINGS;
 
-/// Which tools an agent is listed.
+/// The tools that an agent is listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Profile {
     /// The few that most work needs, and `stack`, which reaches the rest.
@@ -54,7 +54,7 @@ impl Profile {
     }
 }
 
-/// Where the tree's XML goes.
+/// The place of the tree's XML.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Placement {
     /// In the outputs of push and activate, so that requests stay as they were.
@@ -81,7 +81,7 @@ pub enum FrameSessions {
 /// Whether older outputs of work that goes on leave the requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum MaskOutputs {
-    /// Where automatic frames begin and end.
+    /// Only at the level `auto`, at which frames begin and end automatically.
     #[default]
     Auto,
     /// Always.

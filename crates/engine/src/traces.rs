@@ -22,7 +22,7 @@ use tree::Tree;
 /// A request for the traces of a project.
 #[derive(Clone, Debug, Default)]
 pub struct TraceRequest {
-    /// Which frames.
+    /// The frames.
     pub scope: TraceScope,
     /// Whether what was said comes along.
     pub content: bool,

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Where time and ids come from.
+/// The source of time and ids.
 pub trait World: Send + Sync {
     /// Milliseconds since 1970.
     fn now(&self) -> i64;

@@ -1,4 +1,4 @@
-//! Where plans go that name no parent.
+//! The places of plans that name no parent.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! Where the engine of a server comes from.
+//! The source of a server's engine.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Which session a call belongs to.
+//! The session that a call belongs to.
 
 use callstack_mcp::Sessions;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! Which messages a call of the model was shown.
+//! The messages that a call of the model was shown.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -479,7 +479,7 @@ pub fn reasoning(
     found
 }
 
-/// Where two texts part, with some of each.
+/// Describes the place where two texts part, with some of each.
 fn difference(was: &str, is: &str) -> String {
     let at = was
         .char_indices()

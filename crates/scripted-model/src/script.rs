@@ -70,7 +70,7 @@ impl Script {
     }
 }
 
-/// Which session a conversation is meant for.
+/// The session that a conversation is meant for.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum When {
@@ -104,7 +104,7 @@ pub struct Conversation {
     pub steps: Vec<Step>,
     /// The answers to its first compaction calls.
     pub compactions: Vec<Step>,
-    /// Which checks apply to the session.
+    /// The checks that apply to the session.
     pub checks: Checks,
 }
 

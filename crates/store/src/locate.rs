@@ -1,4 +1,4 @@
-//! Which store a working directory belongs to.
+//! The store that a working directory belongs to.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};

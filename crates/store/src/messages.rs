@@ -30,7 +30,7 @@ pub struct MessageBody {
 pub struct StoredMessage {
     /// Its place in its session, from 1, by first appearance.
     pub seq: u64,
-    /// Which version of it this is, from 1.
+    /// The number of this version, from 1.
     pub version: u64,
     /// The host's id.
     pub id: String,

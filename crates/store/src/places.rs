@@ -10,7 +10,7 @@ use crate::messages::{StoredMessage, message_of};
 use crate::project::{signed, sql};
 use crate::store::View;
 
-/// Where a message is in the tree.
+/// The place of a message in the tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessagePlace {
     /// The innermost frame whose work it is part of.
@@ -53,7 +53,7 @@ pub(crate) const STRETCHES: &str = "SELECT num, frame, session, coalesce(open_se
       AND (close_message IS NULL OR close_undone = 1 OR close_seq IS NOT NULL) AS placed
   FROM spans";
 
-/// Where a span ended.
+/// The end of a span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SpanEnd {
     /// The place of its last message.

@@ -9,7 +9,7 @@ const MOST: u32 = 1_500;
 /// The version of Anthropic's API that is spoken.
 pub(crate) const ANTHROPIC_VERSION: &str = "2023-06-01";
 
-/// Where a model is and how it is spoken to.
+/// The address of a model and the format of its requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Wire {
     pub(crate) url: String,

@@ -116,7 +116,7 @@ pub(crate) const CIRCLE: usize = 3;
 /// Files that say what the engine does.
 pub(crate) const FACADE: [&str; 3] = ["engine.rs", "engine/hosts.rs", "engine/people.rs"];
 
-/// Which modules each module of the engine uses.
+/// The modules that each module of the engine uses.
 type Uses = BTreeMap<String, BTreeSet<String>>;
 
 /// The code of each source file of the engine by its path in `src`, without comments and tests.

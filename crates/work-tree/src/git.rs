@@ -88,7 +88,7 @@ enum Configured {
     Whole,
 }
 
-/// Where a repository keeps its objects.
+/// The place where a repository keeps its objects.
 #[derive(Debug)]
 pub(crate) struct Objects {
     pub(crate) folder: PathBuf,

@@ -1,4 +1,4 @@
-//! Where a project lies, and who else is there.
+//! The places of projects, and other repositories there.
 
 use std::fs;
 use std::process::{Command, Stdio};

@@ -1,4 +1,4 @@
-//! Which project a command is about.
+//! The project that a command works in.
 
 use super::test_env::{TestEnv, says};
 

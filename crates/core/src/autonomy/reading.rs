@@ -1,4 +1,4 @@
-//! How sure a heuristic is, and why.
+//! The confidence of a heuristic, and its reasons.
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -28,7 +28,7 @@ pub struct Suggestion {
     pub frame: FrameNum,
     /// The surest heuristic, which also determines whether it is a push or a pop.
     pub heuristic: Heuristic,
-    /// How sure all of its kind were together: 0 to 100.
+    /// The joint confidence of all of its kind: 0 to 100.
     pub confidence: u8,
     /// The purpose of a new frame, where that is known.
     pub subject: Option<String>,

@@ -45,7 +45,7 @@ pub struct PromptInput<'a> {
     pub ancestors: &'a [Frame],
     /// Frames beside it that have finished.
     pub siblings: &'a [Frame],
-    /// How the frame is to end, for [`CompactionType::FrameCompletion`].
+    /// The status with which the frame is to end, for [`CompactionType::FrameCompletion`].
     pub ending: Option<Status>,
     /// Results in the words of the agent, which the summary is added to.
     pub results: Option<&'a str>,

@@ -27,7 +27,7 @@ pub(super) enum Relation {
     Current,
 }
 
-/// How a frame is shown.
+/// The way in which a frame is shown.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Manner {
     pub(super) relation: Relation,

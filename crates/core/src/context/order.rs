@@ -1,4 +1,4 @@
-//! Where a frame stands among its siblings.
+//! The place of a frame among its siblings.
 
 use serde::{Deserialize, Serialize};
 
@@ -67,8 +67,8 @@ pub struct SiblingOrder {
     pub next: Option<FrameNum>,
 }
 
-/// Where `current` stands among `all_siblings`, in order of creation. Whether `current` is itself
-/// in the list makes no difference.
+/// Returns the place of `current` among `all_siblings`, in order of creation. It makes no difference whether
+/// `current` is itself in the list.
 pub fn calculate_sibling_order(current: &Frame, all_siblings: &[Frame]) -> SiblingOrder {
     let mut order = SiblingOrder { position: 1, total: 1, next: None };
     let mut next: Option<(bool, FrameNum)> = None;

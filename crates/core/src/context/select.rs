@@ -116,7 +116,7 @@ pub(super) fn ancestors_within<'a>(
     fill(ranked, units, false, &mut |_| String::new())
 }
 
-/// Which siblings are wanted.
+/// The siblings that are wanted.
 pub(super) struct Wanted<'a> {
     pub(super) current: Option<FrameNum>,
     /// Whether siblings whose results stand above are left out unless there is something new to say about them.

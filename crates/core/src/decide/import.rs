@@ -46,7 +46,7 @@ pub struct Imported {
 pub struct Takeover {
     /// The changes in order, each with its time in milliseconds since 1970.
     pub events: Vec<(i64, Event)>,
-    /// How it went.
+    /// The counts of the import.
     pub counts: ImportCounts,
 }
 

@@ -80,9 +80,9 @@ pub enum Refusal<E> {
     Limit {
         /// The limited quantity.
         what: &'static str,
-        /// How many there would be.
+        /// The number that there would be.
         found: u64,
-        /// How many there may be.
+        /// The number that is allowed.
         limit: u64,
     },
     /// Identity is fixed at creation.

@@ -1,5 +1,5 @@
-//! Which lines of a source file begin inside a literal, a comment or a block of quoted code: they define nothing,
-//! and how far they are indented says nothing.
+//! Finds the lines of a source file that begin inside a literal, a comment or a block of quoted code: they define
+//! nothing, and how far they are indented says nothing.
 
 use std::path::Path;
 

@@ -1,4 +1,4 @@
-//! Which files were read, and how much of them.
+//! The files that were read, and the parts of them.
 
 use std::borrow::Cow;
 

@@ -1,4 +1,4 @@
-//! Where things are in a transcript: looked up once, used for every span.
+//! Places in a transcript: looked up once, used for every span.
 
 use std::collections::HashMap;
 
@@ -34,7 +34,7 @@ pub(super) struct Places<'a> {
     next_user: Vec<usize>,
     /// The same for the agent's messages.
     next_agent: Vec<usize>,
-    /// How many messages the host's compaction takes in front; 0 without one.
+    /// The number of messages in front that the host's compaction replaces; 0 without one.
     pub(super) summarised: usize,
 }
 

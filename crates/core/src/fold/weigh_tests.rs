@@ -1,4 +1,4 @@
-//! Which finished spans are worth their folds.
+//! Finished spans that are worth their folds, and others.
 
 use super::testing::notation::Session;
 use proptest::prelude::*;

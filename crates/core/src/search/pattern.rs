@@ -1,4 +1,4 @@
-//! Where a string stands in a text, as it is written or in any case.
+//! The places of a string in a text, as it is written or in any case.
 
 use std::cell::OnceCell;
 use std::ops::Range;
@@ -58,7 +58,7 @@ impl Pattern {
         Self::AnyCase(pattern)
     }
 
-    /// Where it stands, in bytes; none of these overlaps another.
+    /// Returns its places, in bytes; none of these overlaps another.
     pub(super) fn places<'p>(
         &'p self,
         text: &'p Text<'_>,

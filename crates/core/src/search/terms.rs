@@ -98,7 +98,7 @@ impl<'t> Atom<'t> {
         self.parts.last().unwrap_or(&self.whole)
     }
 
-    /// Which parts of it stand beside each other.
+    /// The parts of it that stand beside each other.
     fn inner_pairs(&self) -> impl Iterator<Item = Pair> {
         let pairs = if self.is_unspaced { &[] } else { &self.parts[..] }.windows(2);
         pairs.map(|pair| Pair::of(pair[0], pair[1], true))

@@ -25,7 +25,7 @@ thread_local! {
     pub(super) static LOOKED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
-/// Where the values stand in a text.
+/// Returns the places of the values in a text.
 pub(super) fn places(text: &str) -> Vec<Range<usize>> {
     let mut heads = HEADS.get_or_init(|| super::compiled(HEAD)).find_iter(text).peekable();
     let mut found: Vec<Range<usize>> = Vec::new();

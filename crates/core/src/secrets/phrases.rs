@@ -34,7 +34,7 @@ fn in_row(byte: u8) -> bool {
     byte.is_ascii_lowercase() || matches!(byte, b' ' | b'\n' | b'\r' | b'\t')
 }
 
-/// Where seed phrases stand in a text.
+/// Returns the places of seed phrases in a text.
 pub(super) fn places(text: &str) -> Vec<Range<usize>> {
     let bytes = text.as_bytes();
     let mut found = Vec::new();

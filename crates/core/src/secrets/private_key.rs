@@ -21,7 +21,7 @@ const BETWEEN: usize = 80;
 
 static MARKS: OnceLock<Regex> = OnceLock::new();
 
-/// Where private keys stand in a text.
+/// Returns the places of private keys in a text.
 pub(super) fn places(text: &str) -> Vec<Range<usize>> {
     if !text.contains(SIGN) {
         return Vec::new();

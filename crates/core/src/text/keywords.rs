@@ -182,7 +182,7 @@ impl<'a> Iterator for Parts<'a> {
 }
 
 impl Parts<'_> {
-    /// Where the first pair of unspaced characters ends, and where the next one starts.
+    /// Returns the end of the first pair of unspaced characters, and the beginning of the next one.
     fn pair(&self) -> (usize, usize) {
         let mut ends = self.rest.char_indices().map(|(at, char)| (at + char.len_utf8(), char));
         let first_end = ends.next().map_or(0, |(end, _)| end);

@@ -153,7 +153,7 @@ impl<'a> Pieces<'a> {
         Some(ascii.unwrap_or_else(|| CharClass::of_wide(self.char_at(at))))
     }
 
-    /// Where the bytes of one kind that start at `at` end.
+    /// Returns the end of the bytes of one kind that start at `at`.
     fn skip(&self, mut at: usize, kind: CharClass) -> usize {
         while let Some(byte) = self.bytes.get(at)
             && KINDS.get(usize::from(*byte)) == Some(&kind)
@@ -175,7 +175,7 @@ impl<'a> Pieces<'a> {
         }
     }
 
-    /// Where the kinds that `belongs` accepts end, at most `limit` characters on.
+    /// Returns the end of the kinds that `belongs` accepts, at most `limit` characters on.
     fn end_of(&self, mut at: usize, belongs: impl Fn(CharClass) -> bool, limit: usize) -> usize {
         for _ in 0..limit {
             match self.kind(at) {

@@ -1,4 +1,4 @@
-//! Which frame the parts of a transcript belong to.
+//! The frames to which the parts of a transcript belong.
 
 use std::collections::BTreeSet;
 use std::iter::Peekable;

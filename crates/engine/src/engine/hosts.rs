@@ -29,7 +29,7 @@ impl Engine {
         self.kernel.env().dialect()
     }
 
-    /// Where time and ids come from.
+    /// Returns the source of time and ids.
     pub fn world(&self) -> &dyn World {
         self.kernel.env().world()
     }

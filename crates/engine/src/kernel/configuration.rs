@@ -12,7 +12,7 @@ use crate::kernel::{Env, Kernel};
 use crate::lock::lock;
 use crate::settings::{Scope, Setting, Settings};
 
-/// Where the value of a setting comes from.
+/// The source of a setting's value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// A variable of the environment.
@@ -60,7 +60,7 @@ pub struct Configured {
     pub setting: &'static Setting,
     /// Its value.
     pub value: String,
-    /// Where that comes from.
+    /// The source of the value.
     pub source: Source,
     /// The value in the project's store that has no effect, since the store may not set it.
     pub ignored: Option<String>,

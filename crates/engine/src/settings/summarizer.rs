@@ -47,7 +47,7 @@ impl WireFormat {
     }
 }
 
-/// Where the model is and how much it may cost.
+/// The address of the model, and the limits of its cost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SummarizerSettings {
     /// `STACK_SUMMARIZER_ADDRESS`.

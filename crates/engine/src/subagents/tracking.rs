@@ -42,7 +42,7 @@ impl ChildStatus {
     }
 }
 
-/// Which child sessions are meant.
+/// The child sessions that are meant.
 #[derive(Clone, Debug, Default)]
 pub struct SubagentFilter {
     /// Only those that stand so.

@@ -115,7 +115,7 @@ enum MarkKind {
     Mask,
 }
 
-/// Which calls.
+/// The calls that are wanted.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Page {
     /// Place of the first, from 0.

@@ -124,11 +124,11 @@ impl DiffKind {
     }
 }
 
-/// Which changes.
+/// The changes that are wanted.
 pub(crate) struct DiffRequest<'a> {
     /// Only this file.
     pub(crate) path: Option<&'a str>,
-    /// Which files.
+    /// The files.
     pub(crate) page: Page,
     /// Bytes of the changes of one file.
     pub(crate) limit: usize,

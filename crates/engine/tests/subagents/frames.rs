@@ -1,4 +1,4 @@
-//! Which sessions get frames.
+//! The sessions that get frames.
 
 use callstack_core::transcript::Role;
 use callstack_engine::{World as _, operations};

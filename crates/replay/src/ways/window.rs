@@ -31,7 +31,7 @@ pub fn requests(session: &Session) -> Requests {
     all
 }
 
-/// Which of the messages that are shown are sent.
+/// The messages that are sent, of those that are shown.
 #[derive(Default)]
 struct Window {
     /// The place from which on all are.

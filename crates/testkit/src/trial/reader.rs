@@ -47,7 +47,7 @@ pub enum Coming {
     NothingYet,
 }
 
-/// Which requests were shown.
+/// The requests that were shown.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Seen {
     shown: BTreeSet<usize>,

@@ -14,7 +14,7 @@ use crate::data::answers::Window;
 use crate::data::loads::{Deed, Load, Loaded};
 use crate::options::Options;
 
-/// Which pane keys are for.
+/// The pane that has the focus.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Pane {
     #[default]
