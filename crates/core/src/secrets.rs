@@ -15,6 +15,7 @@ mod named;
 mod names;
 mod phrases;
 mod private_key;
+mod tables;
 mod tokens;
 
 use std::borrow::Cow;
@@ -178,6 +179,9 @@ fn plain(text: &str) -> Found {
     for place in named {
         found.add("password", place);
     }
+    for place in tables::places(text) {
+        found.add("password", place);
+    }
     for place in phrases::places(text) {
         found.add(phrases::NAME, place);
     }
@@ -213,7 +217,7 @@ impl Signed {
         let start = before.rfind('\n').map_or(start, |end| start + end + 1);
         let end = text.floor_char_boundary(at.saturating_add(FROM).min(text.len()));
         let line = text.get(at..end).unwrap_or_default();
-        let end = line.find('\n').map_or(end, |length| at + length);
+        let end = escaped::command_end(line).map_or(end, |length| at + length);
         self.looked.insert(form, end);
         self.look(text, form, start..end);
     }

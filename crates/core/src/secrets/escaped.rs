@@ -117,3 +117,11 @@ pub(super) fn line_end(text: &str) -> Option<usize> {
         ENDS.iter().find(|end| rest.starts_with(**end)).map(|end| mark.len() + end.len())
     })
 }
+
+/// Returns where the line ends that a text begins with, together with the lines that a backslash continues it by.
+pub(super) fn command_end(text: &str) -> Option<usize> {
+    let mut ends = text.match_indices('\n').map(|(at, _)| at);
+    ends.find(|end| {
+        !text.get(..*end).is_some_and(|line| line.trim_end_matches('\r').ends_with('\\'))
+    })
+}

@@ -4,7 +4,7 @@ use super::encoded::is_user_and_password;
 use super::judge::{always, has_random_run, is_likely_bare, is_mixed, is_random_bare, is_value};
 
 /// Raised when code outside of the tables changes the decision about secrets.
-pub(super) const VERSION: u32 = 5;
+pub(super) const VERSION: u32 = 6;
 
 /// A secret that stands in a form of its own.
 pub(super) struct Form {
@@ -35,7 +35,7 @@ macro_rules! command {
         concat!(
             r"\b(?:",
             $names,
-            r#")\s(?:[^\n|;&]*?\s)?"#,
+            r#")\s(?:(?:[^\n|;&]|\\\r?\n)*?\s)?"#,
             $flag,
             r#"(?:\\*["'])?(?P<s>[^\s"'`|;&<>\\]{3,})"#
         )
@@ -144,7 +144,7 @@ pub(super) const FORMS: &[Form] = &[
     Form {
         name: "password",
         signs: &["curl "],
-        pattern: r#"\bcurl\s(?:[^\n|;]*\s)?(?:-u ?|--user[ =]|--proxy-user[ =])["']?[^\s:"'$]+:(?P<s>[^\s"'`|;&]+)"#,
+        pattern: r#"\bcurl\s(?:(?:[^\n|;]|\\\r?\n)*\s)?(?:-u ?|--user[ =]|--proxy-user[ =])["']?[^\s:"'$]+:(?P<s>[^\s"'`|;&]+)"#,
         judge: is_value,
         in_line: false,
     },

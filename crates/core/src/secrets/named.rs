@@ -45,12 +45,24 @@ struct Name<'a> {
     is_bare_pass: bool,
 }
 
+/// Whether a list is assigned where a name has ended: only such a name stands in the plural.
+fn begins_a_list(text: &str) -> bool {
+    let rest = text.strip_prefix(escaped::quote(text).unwrap_or_default()).unwrap_or(text);
+    let rest = rest.trim_start_matches([' ', '\t']);
+    escaped::sign(rest).is_some_and(|(_, length)| {
+        rest.get(length..).is_some_and(|rest| rest.trim_start_matches([' ', '\t']).starts_with('['))
+    })
+}
+
 impl<'a> Name<'a> {
     fn at(text: &'a str, word: Range<usize>) -> Option<Self> {
         let bytes = text.as_bytes();
         let mut end = word.end;
         let last = text.get(word.clone())?.to_lowercase();
         if last == "credential" && bytes.get(end).is_some_and(|byte| matches!(byte, b's' | b'S')) {
+            end += 1;
+        }
+        if bytes.get(end) == Some(&b's') && begins_a_list(text.get(end + 1..)?) {
             end += 1;
         }
         let goes_on = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
@@ -98,6 +110,9 @@ impl<'a> Name<'a> {
         if let Some(inner) = escaped::quoted(self.text, from) {
             return self.is_quoted_secret(&inner, is_tight && sign == '=').then_some(inner);
         }
+        if self.text.get(from..).is_some_and(|rest| rest.starts_with('[')) {
+            return self.several(from + 1);
+        }
         // A test's verdict that it passed is no secret.
         if self.is_bare_pass && !self.is_quoted {
             return None;
@@ -133,6 +148,29 @@ impl<'a> Name<'a> {
                 || (is_set && (self.is_password() || !value.contains(char::is_whitespace)))
                 || (is_number && self.is_password() && is_value(value))
                 || (value.contains(' ') && is_likely_phrase(value)))
+    }
+
+    /// Returns the values of a list, from the first that is a secret to the last one.
+    fn several(&self, from: usize) -> Option<Range<usize>> {
+        const MOST: usize = 100;
+        let mut found: Option<Range<usize>> = None;
+        let mut at = self.behind_lines(from);
+        for _ in 0..MOST {
+            let Some(inner) = escaped::quoted(self.text, at) else { break };
+            // Lists of tokens are mostly those of a language.
+            let is_secret = self.is_quoted_secret(&inner, false)
+                && (self.is_password() || self.is(&inner, is_strong));
+            if found.is_some() || is_secret {
+                found = Some(found.map_or(inner.start, |it| it.start)..inner.end);
+            }
+            let quote = escaped::quote(self.text.get(inner.end..)?)?;
+            let behind = self.behind_lines(inner.end + quote.len());
+            if !self.text.get(behind..)?.starts_with(',') {
+                break;
+            }
+            at = self.behind_lines(behind + 1);
+        }
+        found
     }
 
     fn without_a_sign(&self, at: usize) -> Option<Range<usize>> {
@@ -340,6 +378,12 @@ impl<'a> Name<'a> {
     fn behind_space(&self, at: usize) -> usize {
         let rest = self.text.as_bytes().get(at..).unwrap_or_default();
         at + rest.iter().take(SPACE).take_while(|byte| matches!(byte, b' ' | b'\t')).count()
+    }
+
+    /// Returns the place after white space and ends of lines.
+    fn behind_lines(&self, at: usize) -> usize {
+        let rest = self.text.as_bytes().get(at..).unwrap_or_default();
+        at + rest.iter().take(SPACE).take_while(|byte| byte.is_ascii_whitespace()).count()
     }
 
     /// Returns a value without quotes, if it is a secret.

@@ -48,6 +48,12 @@ fn what_was_once_left_is_masked() {
     for (text, secret) in [
         (format!("output\n{aws}\nend"), &*aws),
         (format!("mysql -u root -p{value} db"), &*value),
+        (format!("mysql \\\n  -u root \\\n  -p{value} db"), &value),
+        (format!("curl -s \\\r\n  -u me:{value} \\\n  https://x.test"), &value),
+        (format!("{{\"passwords\": [\n    \"{value}\"\n]}}"), &value),
+        (format!("api_tokens = ['{value}', 'none']"), &value),
+        (format!("| user | password |\n|---|:--:|\n| me | {value} |\n"), &value),
+        (format!("name | `api_key`\n--- | ---\nx | **{value}**"), &value),
         (format!("sshpass -p {value} ssh x"), &value),
         (format!("Cookie: session={value}"), &value),
         (format!("Set-Cookie: sid={value}; HttpOnly"), &value),
@@ -152,6 +158,9 @@ const HARMLESS: &[&str] = &[
     "aGVsbG8gd29ybGQsIHRoaXMgaXMgYSB0ZXh0IHdpdGhvdXQgYW55dGhpbmcgdG8gaGlkZQ==",
     "error[E0{d3}]: cannot find value `api_key` in this scope",
     "localhost:{d4}:{d2}:error: expected identifier",
+    "| token | kind |\n| --- | --- |\n| parse_{l8} | {l8}.rs:{d2} |",
+    "\"tokens\": [\"let\", \"total{d2}\", \"index_{d3}\"], \"keys\": [\"{a24}\"]",
+    "passwords = [\"\", None, os.environ[\"P{d1}\"]]",
 ];
 
 #[test]
