@@ -7,7 +7,7 @@ use std::path::Path;
 use callstack_plain_files as plain;
 use serde_json::value::RawValue;
 
-use super::lines::without_mark;
+use super::lines::{self, without_mark};
 use super::{Format, RecordingError};
 
 /// Lines among which the first one that identifies its program is looked for: an agent may begin with bookkeeping,
@@ -89,8 +89,7 @@ fn first_line_of_many(file: &mut impl BufRead) -> io::Result<First> {
     let mut first = First::default();
     let mut line = Vec::new();
     for _ in 0..LINES {
-        line.clear();
-        if file.read_until(b'\n', &mut line)? == 0 {
+        if lines::next(file, &mut line)?.is_none() {
             break;
         }
         let line = without_mark(&line).trim_ascii();

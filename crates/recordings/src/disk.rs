@@ -160,8 +160,10 @@ fn give_id(recording: &mut Recording) {
 fn of_format(
     found: detect::Found,
     path: &Path,
-    mut from: impl BufRead,
+    from: impl BufRead,
 ) -> Result<Vec<Recording>, RecordingError> {
+    /// Bytes of the largest document that is read, since all of it is in memory meanwhile.
+    const LARGEST: u64 = 1024 * 1024 * 1024;
     let io = |source| io_error(path, source);
     let document = match found.format {
         Format::ClaudeCode => return claude_code::read(from).map_err(io),
@@ -172,12 +174,20 @@ fn of_format(
         Format::SweAgent => swe_agent::read,
         Format::MiniSweAgent => mini_swe_agent::read,
     };
-    let mut bytes = Vec::new();
-    from.read_to_end(&mut bytes).map_err(io)?;
+    let Some(bytes) = whole(from, LARGEST).map_err(io)? else {
+        return Err(RecordingError::TooLarge(path.to_owned()));
+    };
     let text = String::from_utf8_lossy(lines::without_mark(&bytes));
     document(&text)
         .or_else(|error| document(&mended(&text)).map_err(|_| error))
         .map_err(|source| RecordingError::Damaged { path: path.to_owned(), source })
+}
+
+/// Reads a file to its end; none if that has more than `most` bytes.
+fn whole(from: impl BufRead, most: u64) -> io::Result<Option<Vec<u8>>> {
+    let mut bytes = Vec::new();
+    from.take(most + 1).read_to_end(&mut bytes)?;
+    Ok((bytes.len() as u64 <= most).then_some(bytes))
 }
 
 /// Subagents' files that lie beside a session's file: in a folder of its name, or next to it.
@@ -214,7 +224,7 @@ fn beside(
 /// The session that the first line of a file names.
 fn session_of(path: &Path) -> Option<String> {
     let mut line = Vec::new();
-    BufReader::new(plain::open_named(path).ok()?).read_until(b'\n', &mut line).ok()?;
+    lines::next(&mut BufReader::new(plain::open_named(path).ok()?), &mut line).ok()?;
     let first = lines::value(&String::from_utf8_lossy(lines::without_mark(&line))).ok()?;
     Some(first["sessionId"].as_str()?.to_owned())
 }
@@ -293,5 +303,16 @@ impl Read for Counted<'_> {
             (self.told)(Progress::Reading { file, read, bytes });
         }
         Ok(read)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_document_is_read_up_to_a_limit() {
+        assert_eq!(whole(&b"abc"[..], 3).unwrap().as_deref(), Some(&b"abc"[..]));
+        assert_eq!(whole(&b"abcd"[..], 3).unwrap(), None);
     }
 }

@@ -39,6 +39,9 @@ pub enum RecordingError {
         /// Where it breaks off, and why.
         source: serde_json::Error,
     },
+    /// A document that would take too much memory.
+    #[error("{}: a session of more than 1 GB in one document is not read", .0.display())]
+    TooLarge(PathBuf),
     /// A folder in which no file is a recorded session.
     #[error("{}: there is no recorded session in this folder or in those in it", .0.display())]
     NoneInFolder(PathBuf),
@@ -59,6 +62,7 @@ impl RecordingError {
             Self::NoMessages(_) => {
                 "Either nothing was said in it, or the file lacks its beginning."
             }
+            Self::TooLarge(_) => "Export a part of it, such as its last messages.",
             Self::Damaged { .. } => "It was cut off or changed: export the session anew.",
         }
     }
