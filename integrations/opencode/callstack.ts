@@ -536,8 +536,8 @@ function isPop(part: Part): boolean {
 }
 
 /** Brings `session.held` up to date, even if the answer comes after the hook has continued. */
-async function syncTurn(host: Host, session: Session, id: string, messages: Entry[]): Promise<void> {
-  const deadline = performance.now() + HOOK_MS
+async function syncTurn(host: Host, session: Session, id: string, messages: Entry[], ms: number): Promise<void> {
+  const deadline = performance.now() + ms
   while (session.flight) await session.flight
   if (performance.now() >= deadline) throw new Late("the request before this one is still under way")
   const flight = exchange(host, session, id, messages, deadline)
@@ -594,8 +594,8 @@ function takeCommand(parts: Part[]): { part: TextPart; command: Json } | undefin
   return { part, command: part.metadata?.[COMMAND] as Json }
 }
 
-const EVENTS = ["created", "updated", "idle", "compacted", "deleted", "error"].map((name) => `session.${name}`)
-EVENTS.push("message.removed")
+const OF_SESSIONS = ["created", "updated", "idle", "compacted", "deleted", "error"]
+const EVENTS = [...OF_SESSIONS.map((name) => `session.${name}`), "message.removed"]
 const WRITERS = ["write", "edit", "multiedit", "patch", "apply_patch"]
 
 function outline({ sessionID, messageID, error, info }: any): Json {
@@ -662,10 +662,7 @@ class Performer {
     const model = effect.like ? await this.#model(effect.like) : undefined
     const parts = [{ type: "text" as const, text: effect.text, synthetic: true }]
     const body = { parts, ...(effect.agent && { agent: effect.agent }), ...(model && { model }) }
-    if (!effect.wait) {
-      await session.promptAsync({ path, body, throwOnError: true })
-      return {}
-    }
+    if (!effect.wait) return session.promptAsync({ path, body, throwOnError: true }).then(() => ({}))
     const { data } = await session.prompt({ path, body, throwOnError: true })
     if (data.info.error) throw new Error(errorText(data.info.error))
     return { text: data.parts.map((part) => (part.type === "text" ? part.text : "")).join("").trim() }
@@ -776,9 +773,8 @@ export const Callstack: Plugin = async ({ client, directory, worktree }) => {
 
   const said = new Set<string>()
   const sayOnce = (about: string, message: string) => {
-    if (said.has(about)) return
+    if (!said.has(about)) say(`callstack: ${message} (run "callstack doctor")`, "warning")
     said.add(about)
-    say(`callstack: ${message} (run "callstack doctor")`, "warning")
   }
   // A late answer is not lost, since it comes with the next one; many in a row are reported.
   let late = 0
@@ -790,9 +786,8 @@ export const Callstack: Plugin = async ({ client, directory, worktree }) => {
     else if (error instanceof Amiss)
       sayOnce("amiss", `something went wrong: ${reason(error)}; what is said meanwhile may be missing in frames and logs`)
   }
-  const guarded = <A extends unknown[]>(hook: (...args: A) => Promise<void>) => {
-    return (...args: A) => hook(...args).catch(missed)
-  }
+  const guarded = <A extends unknown[]>(hook: (...args: A) => Promise<void>) =>
+    (...args: A) => hook(...args).catch(missed)
 
   const execute = async (name: string, args: Json, context: ToolContext & { callID?: string }) => {
     try {
@@ -909,7 +904,11 @@ export const Callstack: Plugin = async ({ client, directory, worktree }) => {
           const params = { purpose: "compaction", keep: 0, messages, ops: 0 }
           const answer = await within(HOOK_MS, requestSync(host, session, id, params))
           if (Array.isArray(answer?.ops) && answer.ops.every(isOp)) ops = answer.ops
-        } else await within(HOOK_MS, syncTurn(host, session, id, messages))
+        } else {
+          // In a session from before this process, an unfolded request would cost the whole prompt cache.
+          const ms = !session.round && messages.some(({ info }) => info.time.created < started) ? START_MS : HOOK_MS
+          await within(ms, syncTurn(host, session, id, messages, ms))
+        }
         late = 0
       } catch (error) {
         missed(error)

@@ -159,6 +159,7 @@ test("a child that hangs is killed after five seconds and followed by another", 
     await staged(async (stage) => {
       await stage.turn(S)
       const child = await stage.child(0)
+      await stage.transform(history)
       process.kill(child.pid, "SIGSTOP")
       const started = performance.now()
       assert.deepEqual(await stage.transform(history), history)

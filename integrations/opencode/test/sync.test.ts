@@ -258,6 +258,23 @@ test(
 )
 
 test(
+  "the first answer in a session from before this process is waited for, and no later one",
+  staged(async (stage) => {
+    const child = await stage.child(0)
+    delete stage.answers["sync"]
+    const first = stage.transform(steps(3))
+    const asked = await child.next("sync")
+    await new Promise((resolve) => setTimeout(resolve, 600))
+    child.answer(asked, { serial: 1, keep: 0, ops: [mark("one")] })
+    assert.deepEqual(marks(await first), ["one"])
+    const second = stage.transform(steps(4))
+    const late = await child.next("sync")
+    assert.deepEqual(marks(await second), ["one"], "the list that is held goes out")
+    child.answer(late, { serial: 2, keep: 0, ops: [mark("two")] })
+  }),
+)
+
+test(
   "sessions do not see each other, whatever order their answers come in",
   staged(async (stage) => {
     const child = await stage.child(0)
