@@ -28,7 +28,7 @@ pub(crate) fn draw(page: &mut Page, report: &Report) {
     row("Largest request", linear.whole.largest, frames.whole.largest, "");
     row("Tokens sent", linear.whole.input, frames.whole.input, "");
     let bill = |of: &StrategyReport| rounded(of.whole.billed);
-    row("Bill", bill(linear), bill(frames), "  tokens from a cache count 0.1");
+    row("Bill", bill(linear), bill(frames), "  new tokens count 1.25, cached 0.1");
     let with_reads = rounded(frames.whole.billed_with_reads);
     let again = format!("  with {}", counted(frames.reads, "more read"));
     row("", bill(linear), with_reads, &again);
@@ -36,6 +36,10 @@ pub(crate) fn draw(page: &mut Page, report: &Report) {
         let line =
             format!("  {:<16} {} of {} edits", "Text at hand", frames.verbatim, frames.edits);
         page.put(PLAIN, &line).put(DIM, "  still had their old text in the request").end();
+    }
+    if report.sessions.iter().any(|it| it.had_frames) {
+        let note = "  callstack was at work here: `callstack status` has what was sent and billed";
+        page.put(DIM, note).end();
     }
     page.end().put(BOLD, "Other ways").put(DIM, "  as shares of what was sent as recorded").end();
     page.put(DIM, "              largest    sent    bill  with reads  text at hand").end();

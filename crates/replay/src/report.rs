@@ -48,6 +48,8 @@ pub struct SessionReport {
     pub compactions: usize,
     /// Turns and items that became frames.
     pub frames: usize,
+    /// Whether it was recorded with callstack at work in it.
+    pub had_frames: bool,
     /// The calibration of tokens.
     pub tokens: Fit,
     /// The most that was shown in one step.
@@ -223,6 +225,7 @@ impl Report {
             calls: replay.session.calls.len() as u64,
             compactions: replay.session.compactions(),
             frames: replay.spans.len(),
+            had_frames: replay.session.had_frames(),
             tokens: replay.fit,
             largest_step,
             ways: ways.collect(),

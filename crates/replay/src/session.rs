@@ -8,6 +8,7 @@ use callstack_core::evidence::terms::relative;
 use callstack_core::evidence::{Action, Activity};
 use callstack_core::framing::{FramingMessage, WorkMarker};
 use callstack_core::masking::subject::Subject;
+use callstack_core::named_steps::is_ours;
 use callstack_core::transcript::{CallState, Message, MessageKind, Part, PartBody, Role};
 use callstack_recordings::{Division, Recorded, RecordedCall, RecordedPart, Recording, Usage};
 use serde_json::Value;
@@ -139,6 +140,11 @@ impl Session {
         let from = messages.start.checked_sub(1).map_or(Some(0), behind);
         let to = messages.end.checked_sub(1).map_or(Some(0), behind);
         from.zip(to).and_then(|(from, to)| self.activities.get(from..to)).unwrap_or_default()
+    }
+
+    /// Whether frames were worked in: the agent called callstack's tools.
+    pub fn had_frames(&self) -> bool {
+        self.activities.iter().filter_map(Activity::call).any(|call| is_ours(&call.tool))
     }
 
     /// Returns the number of compactions in the recording.

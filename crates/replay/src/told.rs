@@ -33,6 +33,7 @@ pub fn short(tokens: u64) -> String {
     match tokens {
         ..1000 => thousands(tokens),
         1000..1_000_000 => format!("{}k", tokens.saturating_add(500) / 1000),
+        1_000_000..9_995_000 => format!("{:.2}M", tokens as f64 / 1e6),
         _ => format!("{:.1}M", tokens as f64 / 1e6),
     }
 }
@@ -83,7 +84,7 @@ mod tests {
 
     #[test]
     fn sizes_are_short() {
-        let shown = [999, 1000, 144_791, 999_499, 11_861_627].map(short);
-        assert_eq!(shown, ["999", "1k", "145k", "999k", "11.9M"]);
+        let shown = [999, 1000, 144_791, 999_499, 2_618_000, 9_996_000, 11_861_627].map(short);
+        assert_eq!(shown, ["999", "1k", "145k", "999k", "2.62M", "10.0M", "11.9M"]);
     }
 }

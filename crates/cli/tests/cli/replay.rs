@@ -65,7 +65,7 @@ fn the_outcome_comes_first() {
     With frames  14 calls in 1 session, 1 frame; whole requests, with system prompt and tools
       Largest request  23k → 24k tokens          +6 %
       Tokens sent      270k → 283k tokens        +5 %
-      Bill             53k → 57k tokens          +6 %  tokens from a cache count 0.1
+      Bill             53k → 57k tokens          +6 %  new tokens count 1.25, cached 0.1
                        53k → 57k tokens          +6 %  with 0 more reads
 
     Other ways  as shares of what was sent as recorded
