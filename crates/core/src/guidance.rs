@@ -20,18 +20,18 @@ you return stays.
 
 - Push (stack_frame_push) before work with an outcome of its own: a subtask, an investigation, an attempt, and before \
 long output that you need once. Small steps need no frame.
-- In one answer, calls after a push or activate belong to its frame, calls before a pop to the frame it ends. So a \
-pop, the next push or activate and its first calls may share one, in this order. See how an edit ended before you \
-pop.
-- Choose criteria that can be checked: a test that passes.
+- In one answer, calls after a push or activate belong to its frame, words and calls before a pop to the frame it \
+ends. So plan and activate, or pop, the next push or activate and its first calls may share one, in this order. See \
+how an edit ended before you pop.
+- Choose criteria that can be checked: a passing test.
 - Text that you read leaves with its frame: edit or quote it there. Files read there count as read for later edits. \
 Read what several children need before the first starts.
-- Pop (stack_frame_pop) as soon as the criteria are met. Results are all you will remember, in some 2,000 characters: \
+- Pop (stack_frame_pop) as soon as the criteria are met. Results are all you will remember, some 2,000 characters: \
 paths, names, numbers, commands and outcome, decisions with reasons, open ends, what the user was shown; of each \
 criterion whether it is met, and what was run and what only read.
 - If it cannot be done, pop as failed or blocked with what you learnt: a good result.
 - A frame that holds a user's request ends with your answer, nobody pops it. Push its long work.
-- Several parts ahead? Plan them (stack_frame_plan), start each with stack_frame_activate, finish children before \
+- Several parts ahead? Plan them (stack_frame_plan); stack_frame_activate starts the next. Finish children before \
 their parent. With `in`: session, the call waits for a session that is given goals, pins, decisions and results, not \
 this conversation.
 - A decision that others must follow: stack_add_decision, when you take it; it outlives its frame, for all below the \

@@ -26,7 +26,7 @@ use crate::xml::visible;
 
 /// The version of the texts made here and of the context's XML. It is raised when either changes, and is stored with
 /// each text.
-pub const RENDERER_VERSION: u32 = 7;
+pub const RENDERER_VERSION: u32 = 8;
 
 const POP: &str = "stack_frame_pop";
 const ACTIVATE: &str = "stack_frame_activate";
@@ -137,6 +137,12 @@ pub fn entrusted(entrusted: &Entrusted<'_>) -> String {
         frame.num
     ));
     text.out
+}
+
+/// Returns the line of a pin in what stands for finished work, word for word; only its further lines are indented.
+pub fn pin_line(pin: &ScopedPin) -> String {
+    let words = visible(&mask(pin.pin.text.trim())).replace('\n', "\n  ");
+    format!("- p{} of {}: {words}", pin.pin.num, pin.owner)
 }
 
 /// Returns the text for a caller whose call was cut off before it could be answered.
@@ -447,9 +453,7 @@ impl Text {
         }
         self.line("Pins, which hold from here on:");
         for pin in pins {
-            // A pin is verbatim; only its further lines are indented.
-            let words = visible(&mask(pin.pin.text.trim())).replace('\n', "\n  ");
-            self.line(format_args!("- p{} of {}: {words}", pin.pin.num, pin.owner));
+            self.line(pin_line(pin));
         }
     }
 

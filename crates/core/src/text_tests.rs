@@ -86,6 +86,8 @@ fn titles_from_first_sentences() {
         ("| Read it | Write it |", "Read it Write it"),
         ("- [ ] Tidy **all of it**, _now_", "Tidy all of it, now"),
         ("Say \"done.\" Then go.", "Say \"done.\""),
+        ("\"Add dates. Then test it\"\n", "Add dates"),
+        ("\"a.rs\" and \"b.rs\"", "\"a.rs\" and \"b.rs\""),
         ("<b>Add</b> x < y   check\tnow", "Add x < y check now"),
         ("Use __init__.py and a_b", "Use __init__.py and a_b"),
         ("修复解析器里的错误。然后测试", "修复解析器里的错误"),

@@ -9,14 +9,16 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::{Arc, Mutex};
 
 use callstack_core::context::{
-    ContextCache, ContextInput, Parts, RenderedContext, StatusCounts, render_since,
+    ContextCache, ContextInput, Parts, RenderedContext, ScopedPin, StatusCounts, render_since,
 };
 use callstack_core::decide::{goes_on_in, nearest_chosen, unfinished_below};
 use callstack_core::evidence::Evidence;
 use callstack_core::frame::{Frame, FrameNum, Status};
 use callstack_core::log_line::LogLine;
 use callstack_core::results::ResultsSource;
-use callstack_core::returned::{Pushed, Returned, Unpushed, WentOn, pushed, returned, unpushed};
+use callstack_core::returned::{
+    Pushed, Returned, Unpushed, WentOn, pin_line, pushed, returned, unpushed,
+};
 use callstack_core::transcript::{Span, SpanOrigin};
 use callstack_store::View;
 use surroundings::surroundings;
@@ -228,7 +230,7 @@ impl Contexts {
                 let mut pins = self.pins_since_system(view, reader, num)?;
                 // Its own end with it.
                 pins.retain(|pin| pin.owner != num);
-                pins
+                without_told(view, num, reader, pins)?
             }
             None => Vec::new(),
         };
@@ -489,4 +491,25 @@ fn below(view: &View<'_>, num: FrameNum, found: &mut Vec<Frame>) -> Result<(), E
         below(view, num, found)?;
     }
     Ok(())
+}
+
+/// Returns the pins that no text says which stands for earlier work in the reader's conversation.
+fn without_told(
+    view: &View<'_>,
+    num: FrameNum,
+    reader: &str,
+    mut pins: Vec<ScopedPin>,
+) -> Result<Vec<ScopedPin>, EngineError> {
+    /// Texts that are looked through, so that a pop does not take longer the more frames there are.
+    const NEWEST_FOLDS: u32 = 50;
+    let first = view.frame_spans(num)?.into_iter().next();
+    let Some(first) = first.filter(|span| !pins.is_empty() && span.session == reader) else {
+        return Ok(pins);
+    };
+    let told = view.folds_sent_before(reader, view.span_begins(first.num)?, NEWEST_FOLDS)?;
+    pins.retain(|pin| {
+        let line = pin_line(pin);
+        !told.iter().any(|text| text.contains(&line))
+    });
+    Ok(pins)
 }

@@ -110,7 +110,7 @@ const WORTH_SAYING: u64 = 500;
 fn saving(kind: SuggestionKind, signals: &Signals) -> Option<String> {
     match kind {
         SuggestionKind::Pop if signals.tokens >= WORTH_SAYING => {
-            Some(format!("its steps take about {} tokens, which leave", signals.tokens))
+            Some(format!("its steps, of about {} tokens, leave then", signals.tokens))
         }
         SuggestionKind::Push => {
             let step = signals.tokens / u64::from(signals.steps.max(1));

@@ -174,11 +174,8 @@ fn wrong_arguments_get_a_sentence_in_the_tools_own_words() {
         ("flame_plan_children", json!({"children": []}), "nothing to plan"),
         ("flame_plan_children", json!({"children": [{}]}), "`children`: `goal` is missing"),
         ("flame_plan_children", json!({"children": ["one"]}), "is no object"),
-        (
-            "flame_activate",
-            json!({}),
-            "`sessionID` is missing. It takes: sessionID, [context], [in].",
-        ),
+        ("flame_activate", json!({}), "no frame is planned here. Plan frames with `flame_plan`"),
+        ("flame_activate", json!({"sessionID": 7}), "`sessionID`: 7 is no string"),
         ("flame_activate", json!({"sessionID": "f1"}), "f1"),
         ("flame_activate", json!({"sessionID": "f9"}), "See all frames with `flame_tree`."),
         ("flame_status", json!({"of": 1}), "It takes: no arguments."),

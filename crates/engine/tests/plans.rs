@@ -57,3 +57,38 @@ fn a_goal_that_was_given_is_only_set_anew_where_that_is_asked_for() {
     let error = project.call("ses_a", "stack_set_goal", ended).unwrap_err();
     assert!(error.message.contains("fixed"), "{error}");
 }
+
+#[test]
+fn an_activation_that_names_no_frame_starts_the_next_planned_one() {
+    let project = Project::new();
+    project.user("ses_a", "Do it");
+    let child = |title: &str| json!({"title": title, "successCriteria": "done"});
+    let outer = json!({"title": "outer", "successCriteria": "done", "children": [child("inner")]});
+    project.did("ses_a", "stack_frame_plan", json!({"children": [outer, child("last")]}));
+    let open = || {
+        let open = project.engine.active("ses_a").unwrap().unwrap();
+        project.engine.resolve(&open.to_string()).unwrap().identity.title
+    };
+    for title in ["outer", "inner"] {
+        project.did("ses_a", "stack_frame_activate", json!({}));
+        assert_eq!(open(), title);
+    }
+    project.did("ses_a", "stack_frame_pop", json!({"results": "done"}));
+    // The one that is open has to end first.
+    let error = project.call("ses_a", "stack_frame_activate", json!({})).unwrap_err();
+    assert!(error.message.contains("is open"), "{error}");
+    project.did("ses_a", "stack_frame_pop", json!({"results": "done"}));
+    project.did("ses_a", "stack_frame_activate", json!({}));
+    assert_eq!(open(), "last");
+    project.did("ses_a", "stack_frame_pop", json!({"results": "done"}));
+    let error = project.call("ses_a", "stack_frame_activate", json!({})).unwrap_err();
+    assert_eq!(error.message, "no frame is planned here");
+}
+
+#[test]
+fn criteria_have_a_short_name_too() {
+    let project = Project::new();
+    project.user("ses_a", "Do it");
+    project.did("ses_a", "stack_frame_push", json!({"title": "a", "criteria": "b"}));
+    assert_eq!(project.engine.resolve("f2").unwrap().identity.success_criteria, "b");
+}

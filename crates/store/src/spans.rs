@@ -129,6 +129,29 @@ impl View<'_> {
             .map_err(|source| self.failed(source))
     }
 
+    /// Returns the texts of the newest folds that were sent in a session and whose spans ended before a place, newest
+    /// first.
+    pub fn folds_sent_before(
+        &self,
+        session: &str,
+        place: u64,
+        limit: u32,
+    ) -> Result<Vec<String>, StoreError> {
+        self.connection
+            .prepare_cached(
+                "SELECT fold_text FROM spans
+                 WHERE session = ?1 AND close_seq <= ?2 AND closed = 1 AND close_undone = 0
+                   AND detached = 0 AND settled_at IS NOT NULL AND fold_text IS NOT NULL
+                 ORDER BY num DESC LIMIT ?3",
+            )
+            .and_then(|mut select| {
+                select
+                    .query_map(params![session, signed(place), limit], |row| row.get(0))?
+                    .collect()
+            })
+            .map_err(|source| self.failed(source))
+    }
+
     /// A span by its number.
     pub fn span_row(&self, num: SpanNum) -> Result<Span, StoreError> {
         self.connection

@@ -21,7 +21,7 @@ fn a_sound_project() {
     says!(desk, ["doctor"], @r"
     exit 0
     ✓ callstack 0.1.0, $BINARY
-    ✓ store $ROOT/project/.callstack/callstack.db, schema 7, SIZE
+    ✓ store $ROOT/project/.callstack/callstack.db, schema 8, SIZE
     ✓ 23 events, and the tables agree with them
     ✓ 0 messages, 0 B, stored in 0 B
     ✓ plugin $ROOT/project/.opencode/plugin/callstack.ts, starts $BINARY
@@ -30,7 +30,7 @@ fn a_sound_project() {
     says!(desk, ["doctor", "--rebuild"], @r"
     exit 0
     ✓ callstack 0.1.0, $BINARY
-    ✓ store $ROOT/project/.callstack/callstack.db, schema 7, SIZE
+    ✓ store $ROOT/project/.callstack/callstack.db, schema 8, SIZE
     ✓ rebuilt the tables from 23 events
     ✓ 23 events, and the tables agree with them
     ✓ 0 messages, 0 B, stored in 0 B
@@ -40,7 +40,7 @@ fn a_sound_project() {
     let told = desk.json(&["doctor"]);
     assert_eq!(told["problems"], serde_json::json!([]));
     assert_eq!(told["opencode"]["version"], "1.18.33");
-    assert_eq!(told["store"]["schema"], 7);
+    assert_eq!(told["store"]["schema"], 8);
     assert_eq!(told["store"]["readOnly"], false);
     assert!(told["store"]["bytes"].as_u64().unwrap() > 4096);
     assert_eq!(told["plugin"]["binaryExists"], true);
@@ -73,7 +73,7 @@ fn tables_that_drifted_are_found_and_derived_anew() {
     says!(desk, ["doctor"], @r"
     exit 6
     ✓ callstack 0.1.0, $BINARY
-    ✓ store $ROOT/project/.callstack/callstack.db, schema 7, SIZE
+    ✓ store $ROOT/project/.callstack/callstack.db, schema 8, SIZE
     ✗ tables that are not what the events say: decisions, frames
       hint: `callstack doctor --rebuild` derives them from the events anew.
     ✓ 0 messages, 0 B, stored in 0 B
@@ -103,7 +103,7 @@ fn an_event_that_can_not_be_read_is_named_and_left_out() {
     says!(desk, ["doctor"], @r"
     exit 6
     ✓ callstack 0.1.0, $BINARY
-    ✓ store $ROOT/project/.callstack/callstack.db, schema 7, SIZE
+    ✓ store $ROOT/project/.callstack/callstack.db, schema 8, SIZE
     ✗ event 21 (frame_c of f5) can't be used: unknown variant `frame_c`
       hint: It stays in the log. Rebuilding the tables leaves it out.
     ✗ event 22 (span_opened) can't be used: it refers to what no readable event made
@@ -120,7 +120,7 @@ fn an_event_that_can_not_be_read_is_named_and_left_out() {
     says!(desk, ["doctor", "--rebuild"], @r"
     exit 6
     ✓ callstack 0.1.0, $BINARY
-    ✓ store $ROOT/project/.callstack/callstack.db, schema 7, SIZE
+    ✓ store $ROOT/project/.callstack/callstack.db, schema 8, SIZE
     ✓ rebuilt the tables from 20 events
     ! frames that are no longer in the tables: f5
       hint: What was said in their sessions is still there. An event that can be read again brings them back.
@@ -165,7 +165,7 @@ fn a_plugin_whose_binary_is_gone() {
     says!(desk, ["doctor"], @r"
     exit 6
     ✓ callstack 0.1.0, $BINARY
-    ✓ store $ROOT/project/.callstack/callstack.db, schema 7, SIZE
+    ✓ store $ROOT/project/.callstack/callstack.db, schema 8, SIZE
     ✓ 0 events, and the tables agree with them
     ✓ 0 messages, 0 B, stored in 0 B
     ✗ the plugin finds no callstack: none is on record or on the path

@@ -24,7 +24,7 @@ pub(super) fn goal_completion(signals: &Signals) -> Reading {
         format!("{files} files were written{}", as_said(said.files))
     });
     let coverage = u32::from(signals.coverage);
-    points.add(coverage / 4, || format!("{coverage} % of the goal's keywords occur in the work"));
+    points.add_silently(coverage / 4);
     points.take(signals.errors.saturating_mul(15), || {
         format!("{} failures were not put right{}", signals.errors, as_said(said.errors))
     });

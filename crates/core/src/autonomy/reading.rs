@@ -43,6 +43,11 @@ impl Points {
         }
     }
 
+    /// Adds points whose reason would tell an agent nothing that it doesn't know.
+    pub(super) fn add_silently(&mut self, points: u32) {
+        self.sum = self.sum.saturating_add(points);
+    }
+
     pub(super) fn take(&mut self, points: u32, reason: impl FnOnce() -> String) {
         if points > 0 && self.sum > 0 {
             self.sum = self.sum.saturating_sub(points);

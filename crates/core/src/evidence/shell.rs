@@ -118,9 +118,22 @@ pub(super) fn runs(line: &str, file: &str) -> bool {
         let mut words = words.skip_while(is_before);
         let Some(program) = words.next() else { return false };
         let name = program.rsplit('/').next().unwrap_or_default();
-        let mut rest = words.filter(|word| !word.starts_with('-') && *word != "run");
-        is_it(program) || (INTERPRETERS.contains(&name) && rest.next().is_some_and(is_it))
+        let mut rest = words.skip_while(|word| *word == "run");
+        is_it(program) || (INTERPRETERS.contains(&name) && script(&mut rest).is_some_and(is_it))
     })
+}
+
+/// Returns the file that an interpreter is given, which stands after its options.
+fn script<'w>(words: &mut impl Iterator<Item = &'w str>) -> Option<&'w str> {
+    const WITH_VALUE: [&str; 7] = ["-W", "-X", "-r", "-I", "--require", "--import", "--loader"];
+    loop {
+        let word = words.next()?;
+        if WITH_VALUE.contains(&word) {
+            words.next();
+        } else if !word.starts_with('-') {
+            return Some(word);
+        }
+    }
 }
 
 /// Whether a line clearly changes the content of files that it doesn't show: it edits in place, applies a patch,

@@ -66,7 +66,7 @@ fn begins_sentence(word: &str) -> bool {
 /// characters the whole words up to there are taken, and an ellipsis. A word with a secret in it has a mask in its
 /// place.
 pub fn first_sentence(text: &str) -> String {
-    let text = blank(cap(text, 2 * READ));
+    let text = blank(cap(unquoted(text), 2 * READ));
     let text = without_tags(cap(&text, READ));
     let mut lines = text.lines().map(line_words);
     let Some(words) = lines.find(|words| words.iter().any(|it| has_letters(it))) else {
@@ -92,6 +92,12 @@ pub fn first_sentence(text: &str) -> String {
         }
     }
     without_end(&title).to_owned()
+}
+
+/// Returns a text without the quotation marks that stand around all of it, as `opencode run` puts them.
+fn unquoted(text: &str) -> &str {
+    let inner = text.trim().strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    inner.filter(|inner| !inner.contains('"')).unwrap_or(text)
 }
 
 /// Returns the words of a line without the mark of a heading, a quotation or a list item, and without emphasis.

@@ -1,7 +1,7 @@
 //! Operations that begin work in a frame.
 
 use callstack_core::decide;
-use callstack_core::frame::{FrameNum, Identity, given};
+use callstack_core::frame::{Frame, FrameNum, Identity, Status, given};
 use callstack_store::Change;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -26,6 +26,7 @@ pub(crate) struct PushParams {
     /// 2-5 words
     title: String,
     /// What "done" means, so that it can be checked
+    #[serde(alias = "criteria")]
     success_criteria: String,
     /// The same, dense
     #[schemars(extend("x-full" = true))]
@@ -153,9 +154,9 @@ pub(crate) struct Activate;
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct ActivateParams {
-    /// Handle such as f12
+    /// Handle such as f12; default: the next planned one
     #[serde(alias = "sessionID")]
-    frame: String,
+    frame: Option<String>,
     /// Read by whoever works on the frame, when it begins, behind the context of its plan: what was found since, and
     /// for another session all that it needs of this conversation
     context: Option<String>,
@@ -192,7 +193,10 @@ impl Operate for Activate {
         caller: &Caller,
         params: ActivateParams,
     ) -> Result<Reply<Self::Output>, EngineError> {
-        let frame = engine.resolve(&params.frame)?;
+        let frame = match &params.frame {
+            Some(frame) => engine.resolve(frame)?,
+            None => next_planned(engine, &caller.session)?,
+        };
         // A blocked frame is resumed in the session that worked on it.
         let sessions = engine.current_settings()?.sessions;
         let has_session = frame.session.is_some() && !engine.queries.worked_in_place(&frame)?;
@@ -227,6 +231,27 @@ impl Operate for Activate {
     ) -> Result<Reply<Self::Output>, EngineError> {
         Ok(engine.delegation.delegation_goes_on(caller, token, outcome)?.map(Begun::Elsewhere))
     }
+}
+
+/// Returns the first planned frame below the one that a session works in, or else below the nearest frame around that
+/// which has any. So a plan and the beginning of its first frame, or a pop and that of the next one, take one step.
+fn next_planned(engine: &Engine, session: &str) -> Result<Frame, EngineError> {
+    let none = || {
+        EngineError::invalid(
+            "no frame is planned here",
+            "Plan frames with `stack_frame_plan`, or open one with `stack_frame_push`.",
+        )
+    };
+    let open = engine.active(session)?.ok_or_else(none)?;
+    engine.kernel.read(|view| {
+        let around = view.ancestors(open)?.into_iter().map(|frame| frame.num);
+        for frame in std::iter::once(open).chain(around) {
+            if let Some(first) = view.children_with(Some(frame), Status::Planned, 1)?.pop() {
+                return Ok(first);
+            }
+        }
+        Err(none())
+    })
 }
 
 /// `stack_frame_reopen`.

@@ -24,6 +24,7 @@ pub(crate) struct Plan;
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Child {
     title: String,
+    #[serde(alias = "criteria")]
     success_criteria: String,
     /// The same, dense
     #[schemars(extend("x-full" = true))]

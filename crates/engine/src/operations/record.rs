@@ -58,7 +58,14 @@ impl Operate for AddDecision {
     ) -> Result<Reply<Self::Output>, EngineError> {
         let frame = target(engine, caller, params.frame.as_deref())?;
         let command = Command::AddDecision { frame, text: words("decision", params.decision)? };
-        noted_down(engine, caller, &command, noted(frame, "decision"))
+        let parent = engine.kernel.read(|view| Ok::<_, EngineError>(view.frame(frame)?.parent))?;
+        let reach = match parent {
+            Some(parent) => {
+                format!(", for every frame below {parent}, also after {frame} has ended")
+            }
+            None => ", for every frame below it".to_owned(),
+        };
+        noted_down(engine, caller, &command, noted(frame, "decision", &reach))
     }
 }
 
@@ -95,7 +102,7 @@ impl Operate for AddArtifact {
         let frame = target(engine, caller, params.frame.as_deref())?;
         let (path, hash) = engine.kernel.env().project_file(&words("artifact", params.artifact)?);
         let command = Command::AddArtifact { frame, artifact: Artifact { path, hash } };
-        noted_down(engine, caller, &command, noted(frame, "artifact"))
+        noted_down(engine, caller, &command, noted(frame, "artifact", ""))
     }
 }
 
@@ -109,6 +116,7 @@ pub(crate) struct SetGoalParams {
     /// 2-5 words
     title: String,
     /// What "done" means
+    #[serde(alias = "criteria")]
     success_criteria: String,
     /// The same, dense
     #[schemars(extend("x-full" = true))]
@@ -332,8 +340,7 @@ fn pinned(frame: FrameNum, num: Option<u64>, (tokens, budget): (usize, usize)) -
 }
 
 /// Returns the answer for something that was recorded in a frame.
-fn noted(frame: FrameNum, what: &str) -> Reply<NotedOutput> {
-    let reach = if what == "decision" { ", for every frame below it" } else { "" };
+fn noted(frame: FrameNum, what: &str, reach: &str) -> Reply<NotedOutput> {
     let text = format!("Noted in {frame}{reach}.");
     Reply::new(format!("{what} in {frame}"), text, NotedOutput::of(frame))
 }
