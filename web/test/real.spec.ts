@@ -102,6 +102,29 @@ test('what the command line does is seen, and what the page does counts', async 
   expect(desk.run('tree')).toMatch(/▶ f2/);
 });
 
+test('whatever a recorded session holds is shown', async ({ page, desk }) => {
+  const recordings = fileURLToPath(new URL('../../crates/recordings/tests/recordings/', import.meta.url));
+  desk.run('import', '--here', '--yes', recordings);
+  await page.goto(await desk.serve());
+  const count = page.locator('.count').first();
+  await expect(count).toContainText(/\d+ frames/);
+  const frames = Number.parseInt((await count.textContent()) ?? '', 10);
+  const seen = new Set<string>();
+  for (let number = 1; number <= frames; number += 1) {
+    for (const tab of ['', '/diff', '/log', '/fold', '/request']) {
+      await page.evaluate((hash) => { location.hash = hash; }, `#/f${number}${tab}`);
+      await expect(page.locator('#detail h2')).toContainText(`f${number}`);
+      await expect(page.locator('#tab-panel')).toContainText(/\w/);
+      await expect(page.locator('#tab-panel')).not.toContainText('Reading');
+    }
+    await page.evaluate((hash) => { location.hash = hash; }, `#/f${number}`);
+    await expect(page.locator('#tab-panel')).toContainText('Elsewhere');
+    for (const heading of await page.locator('#tab-panel h3').allTextContents()) seen.add(heading.replace(/ .*/, ''));
+  }
+  // What the recordings have of each kind; the names of the fields are those that the program writes.
+  expect([...seen].sort()).toEqual(expect.arrayContaining(['Checks', 'Elsewhere', 'Files', 'Results']));
+});
+
 test('a report opens from the disk', async ({ page, desk }) => {
   desk.run('push', 'Make the parser read comments', '-c', 'tests are green', '--here');
   desk.run('push', '</script><script>document.title = "owned"</script>', '-c', 'it is known');

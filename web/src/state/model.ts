@@ -128,8 +128,14 @@ async function readOnce(): Promise<void> {
 
 /** What to tell the reader of a failure. */
 export function told(error: unknown): string {
-  if (error instanceof Refused) return [error.message, error.hint].filter(Boolean).join(' ');
+  if (error instanceof Refused) return [error.message, error.hint ?? ''].map(sentence).join(' ').trim();
   return error instanceof Error ? error.message : String(error);
+}
+
+/** A text of the server, which begins and ends as errors in a terminal do, as a sentence. */
+function sentence(text: string): string {
+  if (text === '') return '';
+  return text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?:]$/.test(text) ? '' : '.');
 }
 
 /** Begins to show what a source has. */

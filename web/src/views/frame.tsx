@@ -1,10 +1,10 @@
-import type { Details, Frame } from '../source/data.ts';
+import type { ChangedFile, Details, Evidence, Frame } from '../source/data.ts';
 import { data, frame, loaded, now, session, steers, tree } from '../state/model.ts';
 import { useLoaded } from '../state/load.ts';
 import { go, route, type Tab, TABS } from '../state/route.ts';
 import { perform } from '../state/steer.ts';
 import { unpin } from '../state/acts.ts';
-import { ago, date, duration, exact, tokens } from '../text/format.ts';
+import { ago, counted, date, duration, exact, tokens } from '../text/format.ts';
 import { command } from '../text/command.ts';
 import { line } from '../text/visible.ts';
 import { Actions } from './actions.tsx';
@@ -113,12 +113,51 @@ const SOURCES: Record<string, string> = {
   callstack: '',
 };
 
+const FATES: Record<NonNullable<ChangedFile['fate']>, string> = { created: 'new', rewritten: 'written anew', removed: 'removed' };
+
+/** How agents are told to open a session. */
+const OPENERS: Record<string, string> = { opencode: 'opencode -s', 'claude-code': 'claude --resume', codex: 'codex resume', pi: 'pi --session' };
+
+/** The command that opens the frame's session in its agent, where there is one. */
+function resume({ view, workedIn = '' }: Details): string | undefined {
+  const opener = OPENERS[view?.host ?? ''];
+  // An id that begins like an option would be taken for one.
+  return opener && /^[\w.][\w.-]*$/.test(workedIn) ? `${opener} ${workedIn}` : undefined;
+}
+
+/** What said whether the work is right, what failed, and what nothing has checked. */
+function Checks({ evidence: { checks = [], failures = [], neverChecked, unchecked = [] } }: { evidence: Evidence }) {
+  if (checks.length + failures.length + unchecked.length === 0 && !neverChecked) return null;
+  return (
+    <section>
+      <h3>Checks</h3>
+      <ul class="checks">
+        {checks.map((check, at) => {
+          const [standing, verdict] = check.passed === undefined ? ['', '? unknown'] : check.passed ? ['passed', '✓ passed'] : ['failed', '✗ failed'];
+          return (
+            <li key={at} class={standing}>
+              <span class="verdict">{verdict}</span> <code>{line(check.line)}</code> {check.said ? <Line text={check.said} class="dim" /> : null}
+            </li>
+          );
+        })}
+        {failures.map(({ what, how }, at) => (
+          <li key={`failure ${at}`} class="failed">
+            <span class="verdict">✗ failed</span> <code>{line(what)}</code> <Line text={how} class="dim" />
+          </li>
+        ))}
+      </ul>
+      {neverChecked ? <p class="dim">Files were changed, and no test, linter or build was seen.</p> : null}
+      {unchecked.length > 0 ? <p class="dim">Changed after the last check: {unchecked.map((path, at) => <>{at > 0 ? ', ' : ''}<bdi class="path">{line(path)}</bdi></>)}</p> : null}
+    </section>
+  );
+}
+
 function Facts({ details, frame: it }: { details: Details; frame: Frame }) {
-  const { evidence, view } = details;
-  const files = view?.files ?? evidence?.changes ?? [];
-  const checks = view?.checks ?? evidence?.checks ?? [];
+  const { evidence = {}, view } = details;
+  const files = evidence.changes ?? [];
+  const resumed = resume(details);
   const pins = Object.entries(details.pins ?? {});
-  const besides = details.artifacts.filter((path) => !files.some((file) => file.path === path));
+  const besides = [...new Set([...details.artifacts, ...(evidence.writtenBesides ?? [])])].filter((path) => !files.some((file) => file.path === path));
   const source = SOURCES[details.resultsSource ?? ''];
   return (
     <>
@@ -138,28 +177,18 @@ function Facts({ details, frame: it }: { details: Details; frame: Frame }) {
           <ul class="files">
             {files.map((file) => (
               <li key={file.path}>
-                <bdi class="path">{line(file.path)}</bdi> <Changed added={file.added} removed={file.removed} />
+                <bdi class="path">{line(file.path)}</bdi> <Changed added={file.added} removed={file.removed} />{' '}
+                {file.fate ? <span class="tag">{FATES[file.fate]}</span> : null}{' '}
                 {details.changedArtifacts?.[file.path] ? <span class="tag">changed since</span> : null}
               </li>
             ))}
             {besides.map((path) => <li key={path}><bdi class="path">{line(path)}</bdi></li>)}
+            {evidence.moreChanges ? <li class="dim">and {counted(evidence.moreChanges, 'further file')}</li> : null}
           </ul>
           {files.length > 0 ? <button type="button" class="link" onClick={() => go({ tab: 'diff' })}>Show the changes</button> : null}
         </section>
       ) : null}
-      {checks.length > 0 ? (
-        <section>
-          <h3>Checks</h3>
-          <ul class="checks">
-            {checks.map((check, at) => (
-              <li key={at} class={check.passed === false ? 'failed' : check.passed ? 'passed' : ''}>
-                <span class="verdict">{check.passed === false ? '✗ failed' : check.passed ? '✓ passed' : '? unknown'}</span>{' '}
-                <code>{line(check.command)}</code> {check.summary ? <Line text={check.summary} class="dim" /> : null}
-              </li>
-            ))}
-          </ul>
-        </section>
-      ) : null}
+      <Checks evidence={evidence} />
       {pins.length > 0 ? (
         <section>
           <h3>Pins</h3>
@@ -182,7 +211,7 @@ function Facts({ details, frame: it }: { details: Details; frame: Frame }) {
       <section>
         <h3>Elsewhere</h3>
         <Command text={command('show', it.handle)} />
-        {view?.open ? <Command text={view.open} /> : null}
+        {resumed ? <Command text={resumed} /> : null}
         {details.logPath ? <p>Log: <bdi class="path">{line(details.logPath)}</bdi> <Copy text={details.logPath} name="Copy path" /></p> : null}
         {details.workedIn ? <p>Session: <bdi class="path">{line(details.workedIn)}</bdi>{view?.sessionParent ? <>, a child of <bdi class="path">{line(view.sessionParent)}</bdi></> : null}</p> : null}
       </section>
