@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { expect, expectSeen, test } from './browser.ts';
+import { expect, expectSeen, row, test } from './browser.ts';
 
 const axe = readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
@@ -33,6 +33,27 @@ for (const colorScheme of ['light', 'dark'] as const) {
     }
   });
 }
+
+for (const width of [360, 1280]) {
+  test(`what is below a frame stands further in at ${width} pixels`, async ({ page, file }) => {
+    await page.setViewportSize({ width, height: 740 });
+    await file(60);
+    const places = await page.locator('.row').evaluateAll((rows) =>
+      rows.map((row) => [Number(row.getAttribute('aria-level')), row.querySelector('.sign')?.getBoundingClientRect().left ?? 0] as const));
+    const left = new Map(places);
+    for (const level of [2, 3, 4]) expect(left.get(level), `level ${level}`).toBeGreaterThan(left.get(level - 1) ?? Infinity);
+  });
+}
+
+test('on a narrow screen a chosen frame comes into sight, and has room', async ({ page, file }) => {
+  await page.setViewportSize({ width: 360, height: 740 });
+  await file(60);
+  await row(page, 'f2').click();
+  await expect(page.locator('#detail h2')).toBeInViewport();
+  await expect(page.locator('.results')).toBeInViewport();
+  await page.getByRole('button', { name: 'All frames' }).click();
+  await expect(row(page, 'f2')).toBeInViewport();
+});
 
 test('axe finds nothing in a form', async ({ page, served }) => {
   await served(12, '/f9');

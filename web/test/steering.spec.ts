@@ -93,7 +93,7 @@ test('a refusal keeps the form and says what to do', async ({ page, served }) =>
   project.refuse('f9 has open frames below it');
   await page.locator('.actions').getByRole('button', { name: 'Pop', exact: true }).click();
   await page.locator('dialog').getByRole('button', { name: 'Pop' }).click();
-  await expect(page.locator('dialog').getByRole('alert')).toHaveText('f9 has open frames below it Do something else.');
+  await expect(page.locator('dialog').getByRole('alert')).toHaveText('f9 has open frames below it. Do something else.');
 });
 
 test('files are rolled back after a look at them', async ({ page, served }) => {

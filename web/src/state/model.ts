@@ -132,11 +132,8 @@ export function told(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** A text of the server, which begins and ends as errors in a terminal do, as a sentence. */
-function sentence(text: string): string {
-  if (text === '') return '';
-  return text.charAt(0).toUpperCase() + text.slice(1) + (/[.!?:]$/.test(text) ? '' : '.');
-}
+/** A text of the server, with a full stop where another follows. */
+const sentence = (text: string): string => (text === '' || /[.!?:]$/.test(text) ? text : `${text}.`);
 
 /** Begins to show what a source has. */
 export async function begin(from: Source): Promise<void> {

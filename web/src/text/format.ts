@@ -6,26 +6,39 @@ const share = new Intl.NumberFormat(undefined, { style: 'percent', maximumFracti
 const moment = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
 const dayClock = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric', hour: 'numeric', minute: '2-digit' });
+const yearDay = new Intl.DateTimeFormat(undefined, { year: 'numeric', month: 'short', day: 'numeric' });
 const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' });
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
+const MONTH = 30 * DAY;
+export const YEAR = 365 * DAY;
 
 export const exact = (number: number): string => whole.format(number);
 export const short = (number: number): string => compact.format(number);
 export const percent = (part: number, of: number): string => share.format(of > 0 ? part / of : 0);
 export const date = (at: number): string => moment.format(at);
 export const day = (at: number): string => dayClock.format(at);
+/** A day with its year. */
+export const dateOnly = (at: number): string => yearDay.format(at);
 export const time = (at: number): string => clock.format(at);
 
 export const tokens = (number: number): string => `${exact(number)} ${number === 1 ? 'token' : 'tokens'}`;
 export const counted = (number: number, one: string, more = `${one}s`): string =>
   `${exact(number)} ${number === 1 ? one : more}`;
 
+const units = new Map<string, Intl.NumberFormat>();
+
+/** A figure with its unit. A form is made once: that takes longer than all that is written in it. */
 function unit(value: number, name: string): string {
-  return new Intl.NumberFormat(undefined, { style: 'unit', unit: name, unitDisplay: 'narrow' }).format(value);
+  let form = units.get(name);
+  if (!form) {
+    form = new Intl.NumberFormat(undefined, { style: 'unit', unit: name, unitDisplay: 'narrow' });
+    units.set(name, form);
+  }
+  return form.format(value);
 }
 
 /** A duration in its two largest units. */
@@ -45,7 +58,7 @@ export function duration(ms: number): string {
 /** How long ago something was. */
 export function ago(at: number, now: number): string {
   const past = at - now;
-  for (const [size, name] of [[DAY, 'day'], [HOUR, 'hour'], [MINUTE, 'minute']] as const) {
+  for (const [size, name] of [[YEAR, 'year'], [MONTH, 'month'], [DAY, 'day'], [HOUR, 'hour'], [MINUTE, 'minute']] as const) {
     if (Math.abs(past) >= size) return relative.format(Math.round(past / size), name);
   }
   return relative.format(Math.round(past / SECOND), 'second');

@@ -19,7 +19,9 @@ import { WindowStrip, WindowView } from './window.tsx';
 import { shortId } from './words.ts';
 
 const NAMES: Record<View, string> = { frames: 'Frames', flame: 'Flame chart', window: 'Window', calls: 'Calls', request: 'Request' };
-const FILTERS: Record<Kind, string> = { all: 'all', unfinished: 'unfinished', failed: 'failed', changed: 'with changed files', sent: 'still sent' };
+const FILTERS: Record<Kind, string> = { all: 'all frames', unfinished: 'unfinished', failed: 'failed', changed: 'with changed files', sent: 'still sent' };
+
+const LOOKS: Record<Theme, string> = { system: 'Theme: system', light: 'Theme: light', dark: 'Theme: dark' };
 
 const help = signal(false);
 
@@ -57,11 +59,11 @@ function Head() {
       <a class="skip" href="#/" onClick={(event) => { event.preventDefault(); document.getElementById('view-panel')?.focus(); }}>Skip to the frames</a>
       <div class="bar">
         <h1>callstack</h1>
-        {title.value && !server.value ? <bdi class="project">{line(title.value)}</bdi> : null}
+        {title.value && (server.value?.projects.length ?? 0) < 2 ? <bdi class="project">{line(title.value)}</bdi> : null}
         <Projects />
         <Tabs name="Views" id="view" all={VIEWS.map((id) => ({ id, name: NAMES[id] }))} chosen={view.value} choose={(to) => go({ view: to })} />
         <select aria-label="Theme" class="theme" value={theme.value.split(' ')[0]} onChange={(event) => choose(event.currentTarget.value as Theme)}>
-          {THEMES.map((it) => <option key={it} value={it}>{it}</option>)}
+          {THEMES.map((it) => <option key={it} value={it}>{LOOKS[it]}</option>)}
         </select>
         <button type="button" class="help-button" aria-label="Keys" onClick={() => { help.value = true; }}>?</button>
       </div>

@@ -1,14 +1,14 @@
-import { useComputed, useSignal, useSignalEffect } from '@preact/signals';
+import { useComputed, useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import { data, session } from '../state/model.ts';
 import { useLoaded } from '../state/load.ts';
 import { address, go, towards } from '../state/route.ts';
-import { theme } from '../state/theme.ts';
 import type { Calls, FoldMark } from '../source/data.ts';
 import { counted, exact, percent, short, tokens } from '../text/format.ts';
 import { line } from '../text/visible.ts';
-import { Note, zoomed } from './bits.tsx';
+import { Note } from './bits.tsx';
+import { figure, frame, usePlot } from './plot.ts';
 import { ReplayView } from './replay.tsx';
 
 type Figure = 'sent' | 'billed';
@@ -30,48 +30,24 @@ const billed = (hundredths: number | undefined): number | undefined =>
   hundredths === undefined ? undefined : Math.round(hundredths / 100);
 
 function Chart({ calls, session: id }: { calls: Calls; session: string }) {
-  const figure = useSignal<Figure>('sent');
+  const which = useSignal<Figure>('sent');
   const box = useRef<HTMLDivElement>(null);
-  const plot = useRef<uPlot | undefined>(undefined);
   const shown = useSignal(calls);
   const marks = useSignal<{ mark: FoldMark; left: number }[]>([]);
   useEffect(() => { shown.value = calls; }, [calls]);
-  const series = useComputed(() => seriesOf(shown.value, figure.value));
+  const series = useComputed(() => seriesOf(shown.value, which.value));
   const { sum } = calls;
 
-  useSignalEffect(() => {
-    const element = box.current;
-    const values = series.value;
-    void theme.value;
-    if (!element) return undefined;
-    const redraw = (): void => {
-      plot.current?.destroy();
-      plot.current = made(element, values, figure.value, shown.value, (place) => marksAt(place));
-    };
-    const marksAt = (drawn: uPlot): void => {
-      marks.value = placed(shown.value.folds, drawn);
-    };
-    redraw();
-    const observer = new ResizeObserver(() => {
-      const width = element.clientWidth;
-      if (plot.current && width > 0 && Math.abs(plot.current.width - width) > 1) plot.current.setSize({ width, height: heightOf(width) });
-    });
-    observer.observe(element);
-    return () => {
-      observer.disconnect();
-      plot.current?.destroy();
-      plot.current = undefined;
-    };
-  });
+  usePlot(box, (element) => drawing(element, series.value, which.value, shown.value, (drawn) => { marks.value = placed(shown.value.folds, drawn); }));
 
-  const without = figure.value === 'sent' ? sum.sentWithout : billed(sum.billedWithoutHundredths);
-  const withFrames = figure.value === 'sent' ? sum.sent : billed(sum.billedHundredths);
+  const without = which.value === 'sent' ? sum.sentWithout : billed(sum.billedWithoutHundredths);
+  const withFrames = which.value === 'sent' ? sum.sent : billed(sum.billedHundredths);
   return (
     <section class="pad calls" aria-label="Calls of the model">
       <h2>Calls of the model</h2>
       <p>
         {counted(sum.requests, 'request')}:{' '}
-        {withFrames === undefined ? null : <strong>{tokens(withFrames)} {figure.value}</strong>}
+        {withFrames === undefined ? null : <strong>{tokens(withFrames)} {which.value}</strong>}
         {without === undefined || withFrames === undefined ? null : (
           <>, {tokens(without)} without frames ({without >= withFrames ? `${percent(without - withFrames, without)} saved` : `${percent(withFrames - without, without)} more`})</>
         )}.
@@ -79,7 +55,7 @@ function Chart({ calls, session: id }: { calls: Calls; session: string }) {
       <p class="tools">
         <label>
           Figures{' '}
-          <select value={figure.value} onChange={(event) => { figure.value = event.currentTarget.value as Figure; }}>
+          <select value={which.value} onChange={(event) => { which.value = event.currentTarget.value as Figure; }}>
             <option value="sent">Tokens sent</option>
             <option value="billed">As billed, in tokens of uncached input</option>
           </select>
@@ -144,40 +120,23 @@ function seriesOf({ calls }: Calls, figure: Figure): Series {
   ];
 }
 
-const heightOf = (width: number): number => Math.max(180, Math.min(480, width / 3));
-
-function made(box: HTMLElement, series: Series, figure: Figure, calls: Calls, drawn: (plot: uPlot) => void): uPlot {
+function drawing(box: HTMLElement, series: Series, which: Figure, calls: Calls, drawn: (plot: uPlot) => void) {
   const style = getComputedStyle(box);
   const property = (name: string): string => style.getPropertyValue(name);
-  const [sent, without, grid] = [property('--sent'), property('--without'), property('--line')];
   const stepped = uPlot.paths.stepped?.({ align: 1 });
-  const width = Math.max(200, box.clientWidth);
-  const limit = figure === 'sent' ? calls.limit : undefined;
+  const limit = which === 'sent' ? calls.limit : undefined;
   const largest = Math.max(1, ...series[1].map((it) => it ?? 0), ...series[2].map((it) => it ?? 0));
-  const axis = { stroke: property('--dim'), grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1 }, font: `${Math.round(12 * zoomed())}px ${style.fontFamily}` };
-  return new uPlot(
-    {
-      width,
-      height: heightOf(width),
-      scales: { x: { time: false }, y: { range: [0, largest * 1.08] } },
-      legend: { show: true, live: true, markers: { show: false } },
-      cursor: { drag: { x: true, y: false } },
-      series: [
-        { label: 'Call', value: (_, it) => (it == null ? '–' : exact(it)) },
-        { label: 'With frames', stroke: sent, width: 2, ...(stepped ? { paths: stepped } : {}), points: { show: series[0].length < 40 }, value: (_, it) => (it == null ? '–' : exact(it)) },
-        { label: 'Without', stroke: without, width: 2, dash: [6, 4], ...(stepped ? { paths: stepped } : {}), points: { show: false }, value: (_, it) => (it == null ? '–' : exact(it)) },
-      ],
-      axes: [
-        { ...axis, values: (_, all) => all.map((it) => (Number.isInteger(it) ? exact(it) : '')) },
-        { ...axis, size: 56 * zoomed(), values: (_, all) => all.map((it) => short(it)) },
-      ],
-      hooks: {
-        draw: [(plot) => { limitLine(plot, limit, grid); drawn(plot); }],
-      },
-    },
-    series,
-    box,
-  );
+  const stroke = (name: string): uPlot.Series => ({ stroke: property(name), width: 2, ...(stepped ? { paths: stepped } : {}), value: figure });
+  const options = {
+    ...frame(style, largest),
+    series: [
+      { label: 'Call', value: figure },
+      { ...stroke('--sent'), label: 'With frames', points: { show: series[0].length < 40 } },
+      { ...stroke('--without'), label: 'Without', dash: [6, 4], points: { show: false } },
+    ],
+    hooks: { draw: [(plot: uPlot) => { limitLine(plot, limit, property('--line')); drawn(plot); }] },
+  };
+  return { options, series };
 }
 
 function limitLine(plot: uPlot, limit: number | undefined, colour: string): void {

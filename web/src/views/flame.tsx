@@ -3,12 +3,12 @@ import { useEffect, useRef } from 'preact/hooks';
 import type { Frame } from '../source/data.ts';
 import { now, sessions, shown, tree } from '../state/model.ts';
 import { chosen, go } from '../state/route.ts';
-import { date, DAY, day, duration, percent, short, time as clock, tokens } from '../text/format.ts';
+import { date, DAY, dateOnly, day, duration, percent, short, time as clock, tokens, YEAR } from '../text/format.ts';
 import { line } from '../text/visible.ts';
 import { theme } from '../state/theme.ts';
 import { hit, paint, type Look, ROW } from './flame-paint.ts';
 import { type Measure, layout, type Rect, worked } from './flame-layout.ts';
-import { zoomed } from './bits.tsx';
+import { seeFrame, zoomed } from './bits.tsx';
 import { STATUS, standing } from './words.ts';
 
 export type Colours = 'status' | 'agent' | 'tokens';
@@ -67,7 +67,7 @@ export function FlameView() {
       shown: shown.value && new Set([...shown.value].map((place) => tree.value.frames[place]?.handle)),
       colourOf: classOf(colours.value, names.value, tree.value.frames),
       colours: swatches(legend.current),
-      label: (x) => (measure.value === 'tokens' ? short(at(x)) : at(view.value.to) - at(view.value.from) > DAY ? day(at(x)) : clock(at(x))),
+      label: (x) => (measure.value === 'tokens' ? short(at(x)) : moment(at(x), at(view.value.to) - at(view.value.from))),
       style: getComputedStyle(canvas.current),
     };
     const request = requestAnimationFrame(() => paint(context, rects, look));
@@ -145,7 +145,9 @@ export function FlameView() {
     const pointer = pointers.current.get(event.pointerId);
     pointers.current.delete(event.pointerId);
     const rect = pointer && pointer.moved < 4 ? at(event) : undefined;
-    if (rect) go({ frame: rect.frame.handle });
+    if (!rect) return;
+    go({ frame: rect.frame.handle });
+    seeFrame();
   };
 
   const key = (event: KeyboardEvent): void => {
@@ -273,6 +275,11 @@ function spoken(frame: Frame): string {
   return `${frame.handle}, ${line(frame.title)}, ${standing(frame).name}, ${duration(worked(frame, now.value))}${part}.`;
 }
 
+/** A time as the axis shows it, of which so many milliseconds are in sight. */
+function moment(at: number, span: number): string {
+  return span > YEAR / 2 ? dateOnly(at) : span > DAY ? day(at) : clock(at);
+}
+
 function kept({ from, to }: View): View {
   const width = to - from;
   const left = Math.max(0, Math.min(1 - width, from));
@@ -283,7 +290,7 @@ function kept({ from, to }: View): View {
 const STEPS = [0.01, 0.05, 0.2, 0.5, 1];
 
 function agentOf(frame: Frame): string {
-  return frame.agent || sessions.value.find((it) => it.id === frame.session)?.host || 'unknown';
+  return frame.agent || sessions.value.find((it) => it.id === frame.session)?.host || 'no agent yet';
 }
 
 /** The most agents that have a colour of their own. */

@@ -1,3 +1,4 @@
+import { useEffect, useRef } from 'preact/hooks';
 import type { ChangedFile, Details, Evidence, Frame } from '../source/data.ts';
 import { data, frame, loaded, now, session, steers, tree } from '../state/model.ts';
 import { useLoaded } from '../state/load.ts';
@@ -22,17 +23,23 @@ const NAMES: Record<Tab, string> = { overview: 'Overview', diff: 'Diff', log: 'L
 export function FrameView() {
   const it = frame.value;
   const wanted = route.value.frame;
+  const box = useRef<HTMLElement>(null);
+  // Another frame begins at its top.
+  useEffect(() => {
+    box.current?.scrollTo(0, 0);
+    if ((box.current?.getBoundingClientRect().top ?? 0) < 0) box.current?.scrollIntoView();
+  }, [it?.handle]);
   if (!it) {
     return (
-      <section id="detail" class="detail" tabIndex={-1} aria-label="Frame">
-        <Note>{wanted && loaded.value ? <>There is no frame <Line text={wanted} />.</> : 'Choose a frame to see its results, files and messages.'}</Note>
+      <section id="detail" class="detail" tabIndex={-1} aria-label="Frame" ref={box}>
+        <Note>{loaded.value && tree.value.frames.length === 0 ? '' : wanted && loaded.value ? <>There is no frame <Line text={wanted} />.</> : 'Choose a frame to see its results, files and messages.'}</Note>
       </section>
     );
   }
   const { tab } = route.value;
   const above = tree.value.above(it);
   return (
-    <section id="detail" class="detail" tabIndex={-1} aria-label={`Frame ${it.handle}`}>
+    <section id="detail" class="detail" tabIndex={-1} aria-label={`Frame ${it.handle}`} ref={box}>
       <header>
         <button type="button" class="back" onClick={() => go({ frame: undefined, tab: 'overview' })}>← All frames</button>
         {above.length > 0 ? (

@@ -76,7 +76,7 @@ function MessageView({ message, whole, frames }: MessageProps) {
         {it.tokens ? <span class="dim">{tokens(it.tokens)}</span> : null}
         {it.at ? <time class="dim" dateTime={new Date(it.at).toISOString()}>{date(it.at)}</time> : null}
       </p>
-      {it.parts.map((part, at) => <PartView key={at} part={part} />)}
+      {it.parts.map((part, at) => <PartView key={at} part={part} role={it.role} />)}
       {isCut && whole ? (
         <p>
           <button
@@ -92,7 +92,9 @@ function MessageView({ message, whole, frames }: MessageProps) {
   );
 }
 
-function PartView({ part }: { part: Part }) {
+const firstLine = (text: string): string => line(text.trim().split('\n', 1)[0] ?? '').slice(0, 160);
+
+function PartView({ part, role }: { part: Part; role: string }) {
   if (part.kind === 'tool') return <ToolView part={part} />;
   const text = part.text ?? '';
   if (part.kind === 'reasoning') {
@@ -100,6 +102,14 @@ function PartView({ part }: { part: Part }) {
       <details class="part reasoning">
         <summary>Reasoning <span class="dim">{counted(part.chars ?? text.length, 'character')}</span></summary>
         <Text text={text} />
+      </details>
+    );
+  }
+  if (role === 'system') {
+    return (
+      <details class="part system">
+        <summary>{firstLine(text)} <span class="dim">{counted(part.chars ?? text.length, 'character')}</span></summary>
+        <Long text={text} cut={part.cut} chars={part.chars} />
       </details>
     );
   }

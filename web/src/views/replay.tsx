@@ -1,10 +1,10 @@
+import { useSignal } from '@preact/signals';
+import { useEffect, useRef } from 'preact/hooks';
 import { data } from '../state/model.ts';
 import type { Curve, Replay, Way } from '../source/data.ts';
 import { exact, percent, tokens } from '../text/format.ts';
 import { line } from '../text/visible.ts';
-
-const WIDTH = 1000;
-const HEIGHT = 240;
+import { figure, frame, usePlot } from './plot.ts';
 
 /** Other ways in which a recorded session could have been sent. Nothing where the page is not about recordings. */
 export function ReplayView({ session }: { session: string }) {
@@ -71,14 +71,31 @@ function Ways({ name, ways }: { name: string; ways: Way[] }) {
 
 const most = (curves: Curve[]): number => curves.flatMap(({ tokens: sizes }) => sizes).reduce((a, b) => Math.max(a, b), 1);
 
-/** The tokens of each request, a line for each way. */
+/** The tokens of each request, a line for each way, in the colours that the table below names. */
 function Curves({ curves }: { curves: Curve[] }) {
-  const largest = most(curves);
-  const points = (sizes: number[]): string =>
-    sizes.map((size, at) => `${((at * WIDTH) / Math.max(1, sizes.length - 1)).toFixed(1)},${(HEIGHT - (size * HEIGHT) / largest).toFixed(1)}`).join(' ');
+  const box = useRef<HTMLDivElement>(null);
+  const key = useRef<HTMLSpanElement>(null);
+  const shown = useSignal(curves);
+  useEffect(() => { shown.value = curves; }, [curves]);
+  usePlot(box, (element) => {
+    const colour = (at: number): string => getComputedStyle(key.current?.children[at] ?? element).color;
+    const longest = Math.max(0, ...shown.value.map(({ tokens: sizes }) => sizes.length));
+    const calls = Array.from({ length: longest }, (_, at) => at + 1);
+    return {
+      options: {
+        ...frame(getComputedStyle(element), most(shown.value)),
+        series: [
+          { label: 'Call', value: figure },
+          ...shown.value.map(({ way }, at) => ({ label: line(way), stroke: colour(at), width: 2, points: { show: false }, value: figure })),
+        ],
+      },
+      series: [calls, ...shown.value.map(({ tokens: sizes }) => calls.map((_, at) => sizes[at] ?? null))],
+    };
+  });
   return (
-    <svg class="curves" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label={`Tokens of each request, up to ${tokens(largest)}, by way`}>
-      {curves.map(({ way, tokens: sizes }) => <polyline key={way} class={`way ${way}`} points={points(sizes)} />)}
-    </svg>
+    <div class="chart">
+      <span hidden ref={key}>{curves.map(({ way }) => <span key={way} class={`way ${way}`} />)}</span>
+      <div ref={box} role="img" aria-label={`Tokens of each request, up to ${tokens(most(curves))}, by way`} />
+    </div>
   );
 }

@@ -6,7 +6,7 @@ import { chosen, go } from '../state/route.ts';
 import type { Row } from '../state/tree.ts';
 import { ago, duration, exact, percent, short, tokens } from '../text/format.ts';
 import { worked } from './flame-layout.ts';
-import { Changed, Line, Sign } from './bits.tsx';
+import { Changed, Line, Marked, seeFrame, Sign } from './bits.tsx';
 import { move, moved } from './moves.ts';
 import { CHECKED, shortId, standing } from './words.ts';
 
@@ -61,39 +61,54 @@ export function TreeView() {
   const largest = Math.max(1, ...tree.value.children().map((it) => it.tokens ?? 0));
 
   return (
-    <div class="tree-box" ref={box} onScroll={(event) => { top.value = event.currentTarget.scrollTop; }}>
-      {loaded.value && tree.value.frames.length === 0 ? (
-        <div class="empty">
-          <p>There are no frames yet.</p>
-          <p>They appear here as soon as an agent works in this project. <code>callstack init opencode</code> sets one up.</p>
-        </div>
-      ) : null}
-      {shown.value?.size === 0 ? (
-        <div class="empty">
-          <p>No frame matches. <button type="button" onClick={() => filter('')}>Show all</button></p>
-          <p>Words are looked for in titles, results, files, agents and messages: <Line text={words.value} /></p>
-        </div>
-      ) : null}
-      {all.length > 0 ? (
-        <div
-          class="tree"
-          role="tree"
-          id="tree"
-          aria-label={`Frames, ${exact(tree.value.frames.length)} in all`}
-          tabIndex={0}
-          aria-activedescendant={current >= 0 ? `row-${chosen.value}` : undefined}
-          style={{ height: `${all.length * rowHeight.value}px` }}
-          onKeyDown={(event) => key(event, all, current)}
-          onFocus={() => { if (current < 0 && all[0]) go({ frame: all.find((row) => active.value.has(row.frame.handle))?.frame.handle ?? all[0].frame.handle }, true); }}
-        >
-          {places.map((at) => (
-            <RowView key={at === aside ? 'chosen' : at % slots} row={all[at]!} at={at} height={rowHeight.value} largest={largest} />
-          ))}
-        </div>
-      ) : null}
-    </div>
+    <>
+      {all.length > 0 ? <Columns /> : null}
+      <div class="tree-box" ref={box} onScroll={(event) => { top.value = event.currentTarget.scrollTop; }}>
+        {loaded.value && tree.value.frames.length === 0 ? (
+          <div class="empty">
+            <p>There are no frames yet.</p>
+            <p>They appear here as soon as an agent works in this project. <code>callstack init opencode</code> sets one up.</p>
+          </div>
+        ) : null}
+        {shown.value?.size === 0 ? (
+          <div class="empty">
+            <p>No frame matches. <button type="button" onClick={() => filter('')}>Show all</button></p>
+            <p>Words are looked for in titles, results, files, agents and messages: <Line text={words.value} /></p>
+          </div>
+        ) : null}
+        {all.length > 0 ? (
+          <div
+            class="tree"
+            role="tree"
+            id="tree"
+            aria-label={`Frames, ${exact(tree.value.frames.length)} in all`}
+            tabIndex={0}
+            aria-activedescendant={current >= 0 ? `row-${chosen.value}` : undefined}
+            style={{ height: `${all.length * rowHeight.value}px` }}
+            onKeyDown={(event) => key(event, all, current)}
+            onFocus={() => { if (current < 0 && all[0]) go({ frame: all.find((row) => active.value.has(row.frame.handle))?.frame.handle ?? all[0].frame.handle }, true); }}
+          >
+            {places.map((at) => (
+              <RowView key={at === aside ? 'chosen' : at % slots} row={all[at]!} at={at} height={rowHeight.value} largest={largest} />
+            ))}
+          </div>
+        ) : null}
+      </div>
+    </>
   );
 }
+
+/** What the columns of the list are. */
+const Columns = () => (
+  <div class="columns" aria-hidden="true">
+    <span class="title">Frame</span>
+    <span class="facts">
+      <span class="changed">Lines</span>
+      <span class="time">Work</span>
+      <span class="used">Tokens<span class="bar" /></span>
+    </span>
+  </div>
+);
 
 const place = (all: Row[], handle: string | undefined): number =>
   handle === undefined ? -1 : all.findIndex((row) => row.frame.handle === handle);
@@ -159,7 +174,7 @@ function RowView({ row, at, height, largest }: RowProps) {
       aria-selected={isChosen}
       style={{ top: `${at * height}px`, '--depth': String(it.depth) }}
       draggable={isPlanned}
-      onClick={() => go({ frame: it.handle, tab: 'overview' })}
+      onClick={() => { go({ frame: it.handle, tab: 'overview' }); seeFrame(); }}
       onDragStart={(event) => { event.dataTransfer?.setData('text/plain', it.handle); drag.handle = it.handle; }}
       onDragEnd={() => { drag.handle = undefined; }}
       onDragOver={(event) => {
@@ -191,7 +206,7 @@ function RowView({ row, at, height, largest }: RowProps) {
       </span>
       <Sign frame={it} />
       <span class="handle">{it.handle}</span>
-      <span class="title"><Line text={it.title} />{it.stillSent ? <span class="tag" title="Finished, but still sent step by step">still sent</span> : null}</span>
+      <span class="title"><Marked text={it.title} words={words.value} />{it.stillSent ? <span class="tag" title="Finished, but still sent step by step">still sent</span> : null}</span>
       <Facts frame={it} largest={largest} />
     </div>
   );

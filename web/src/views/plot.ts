@@ -1,0 +1,57 @@
+/** What the charts of calls share. */
+
+import { useSignalEffect } from '@preact/signals';
+import type { RefObject } from 'preact';
+import { useRef } from 'preact/hooks';
+import uPlot from 'uplot';
+import { theme } from '../state/theme.ts';
+import { exact, short } from '../text/format.ts';
+import { zoomed } from './bits.tsx';
+
+const heightOf = (width: number): number => Math.max(180, Math.min(480, width / 3));
+
+/** Draws a chart into a box, anew whenever a signal that `drawing` reads or the theme changes, and keeps it as wide. */
+export function usePlot(box: RefObject<HTMLElement | null>, drawing: (box: HTMLElement) => { options: Omit<uPlot.Options, 'width' | 'height'>; series: uPlot.AlignedData }): void {
+  const plot = useRef<uPlot | undefined>(undefined);
+  useSignalEffect(() => {
+    const element = box.current;
+    void theme.value;
+    if (!element) return undefined;
+    const { options, series } = drawing(element);
+    const width = Math.max(200, element.clientWidth);
+    plot.current = new uPlot({ ...options, width, height: heightOf(width) }, series, element);
+    const observer = new ResizeObserver(() => {
+      const wide = element.clientWidth;
+      if (plot.current && wide > 0 && Math.abs(plot.current.width - wide) > 1) plot.current.setSize({ width: wide, height: heightOf(wide) });
+    });
+    observer.observe(element);
+    return () => {
+      observer.disconnect();
+      plot.current?.destroy();
+      plot.current = undefined;
+    };
+  });
+}
+
+/** Numbers of calls below, tokens at the side. */
+function axes(style: CSSStyleDeclaration): uPlot.Axis[] {
+  const property = (name: string): string => style.getPropertyValue(name);
+  const grid = { stroke: property('--line'), width: 1 };
+  const axis = { stroke: property('--dim'), grid, ticks: grid, font: `${Math.round(12 * zoomed())}px ${style.fontFamily}` };
+  return [
+    { ...axis, values: (_, all) => all.map((it) => (Number.isInteger(it) ? exact(it) : '')) },
+    { ...axis, size: 56 * zoomed(), values: (_, all) => all.map((it) => short(it)) },
+  ];
+}
+
+/** What is the same in every chart of tokens by call, which reach up to `largest`. */
+export function frame(style: CSSStyleDeclaration, largest: number): Pick<uPlot.Options, 'scales' | 'legend' | 'cursor' | 'axes'> {
+  return {
+    scales: { x: { time: false }, y: { range: [0, largest * 1.08] } },
+    legend: { show: true, live: true, markers: { show: false } },
+    cursor: { drag: { x: true, y: false } },
+    axes: axes(style),
+  };
+}
+
+export const figure = (_: uPlot, value: number | null): string => (value == null ? '–' : exact(value));
