@@ -46,16 +46,29 @@ export async function perform(acts: Act[], name = acts[0]?.name ?? ''): Promise<
     return false;
   } finally {
     busy.value = false;
-    void read();
+    settled = read();
   }
 }
 
-/** Takes back what was done last. */
+let last: Promise<unknown> = Promise.resolve();
+/** Until the frames are read as the last change left them. */
+let settled: Promise<void> = Promise.resolve();
+
+/** Takes a step once those before it are done and the frames are read as they left them. */
+export function inTurn(step: () => Promise<unknown> | undefined): void {
+  last = last.then(() => settled).then(step).catch((error: unknown) => {
+    done.value = { text: told(error), failed: true, undo: undefined };
+  });
+}
+
+/** Takes back what was done last, which may still be under way. */
 export function undoLast(): void {
-  const undo = done.value?.undo;
-  if (!undo || busy.value) return;
-  done.value = undefined;
-  void perform(undo, 'Undone');
+  inTurn(() => {
+    const undo = done.value?.undo;
+    if (!undo) return undefined;
+    done.value = undefined;
+    return perform(undo, 'Undone');
+  });
 }
 
 function firstLine(text: string): string {

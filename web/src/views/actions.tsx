@@ -1,8 +1,8 @@
 import { signal } from '@preact/signals';
-import type { Frame } from '../source/data.ts';
-import { tree } from '../state/model.ts';
+import type { Details, Frame } from '../source/data.ts';
+import { data, tree } from '../state/model.ts';
 import { activate, reopen } from '../state/acts.ts';
-import { type Act, busy, perform } from '../state/steer.ts';
+import { type Act, busy, inTurn, perform } from '../state/steer.ts';
 import { Command, Line, Modal } from './bits.tsx';
 import { FORMS, type FormName } from './forms.tsx';
 
@@ -12,8 +12,11 @@ export const form = signal<{ name: FormName; frame: Frame } | undefined>(undefin
 interface Offer {
   name: string;
   form?: FormName;
-  act?: (frame: Frame) => Act;
+  act?: (frame: Frame) => Promise<Act>;
 }
+
+/** What a frame is before it is changed, so that it can be again. */
+const before = (frame: Frame): Promise<Details> => data().details(frame.handle);
 
 /** What can be done with a frame as it stands. */
 export function offers(frame: Frame): Offer[] {
@@ -23,19 +26,19 @@ export function offers(frame: Frame): Offer[] {
   const hasEnded = ['completed', 'failed', 'invalidated'].includes(frame.status);
   const isInnermost = !tree.value.children(frame.handle).some((it) => it.status === 'in_progress');
   const all: (Offer | false)[] = [
-    (isPlanned || isBlocked) && { name: isPlanned ? 'Start' : 'Take up', act: activate },
+    (isPlanned || isBlocked) && { name: isPlanned ? 'Start' : 'Take up', act: async (it) => activate(it, isBlocked ? await before(it) : undefined) },
     isOpen && isInnermost && { name: 'Push', form: 'push' },
-    isOpen && { name: 'Pop', form: 'pop' },
-    isOpen && { name: 'Block', form: 'block' },
+    isOpen && isInnermost && { name: 'Pop', form: 'pop' },
+    isOpen && isInnermost && { name: 'Block', form: 'block' },
     { name: 'Plan', form: 'plan' },
     isPlanned && { name: 'Edit', form: 'edit' },
     isPlanned && { name: 'Unplan', form: 'unplan' },
     { name: 'Pin', form: 'pin' },
     { name: 'Decide', form: 'decide' },
-    hasEnded && { name: 'Reopen', act: reopen },
+    hasEnded && { name: 'Reopen', act: async (it) => reopen(it, await before(it)) },
     hasEnded && { name: 'Retry', form: 'retry' },
     !isPlanned && { name: 'Roll back', form: 'rollback' },
-    frame.status !== 'invalidated' && { name: 'Invalidate', form: 'invalidate' },
+    !hasEnded && isInnermost && { name: 'Invalidate', form: 'invalidate' },
   ];
   return all.filter((it): it is Offer => it !== false);
 }
@@ -52,7 +55,7 @@ export function Actions({ frame }: { frame: Frame }) {
           aria-haspopup={which ? 'dialog' : undefined}
           onClick={() => {
             if (which) form.value = { name: which, frame };
-            else if (act) void perform([act(frame)]);
+            else if (act) inTurn(async () => perform([await act(frame)]));
           }}
         >
           {name}

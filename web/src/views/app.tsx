@@ -2,7 +2,7 @@ import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { filter, frame, kind, loaded, now, problem, remarks, session, sessions, shown, steers, title, tree, words } from '../state/model.ts';
 import { go, route, type View, view, VIEWS } from '../state/route.ts';
-import { busy, done, undoLast } from '../state/steer.ts';
+import { done, undoLast } from '../state/steer.ts';
 import { type Kind, KINDS } from '../state/tree.ts';
 import { choose, type Theme, theme, THEMES } from '../state/theme.ts';
 import { ago, counted, exact } from '../text/format.ts';
@@ -116,7 +116,7 @@ function Toast() {
       {it ? (
         <p class={it.failed ? 'failed' : ''}>
           {line(it.text)}{' '}
-          {it.undo ? <button type="button" disabled={busy.value} onClick={undoLast}>Undo</button> : null}{' '}
+          {it.undo ? <button type="button" onClick={undoLast}>Undo</button> : null}{' '}
           <button type="button" aria-label="Close this message" onClick={() => { done.value = undefined; }}>×</button>
         </p>
       ) : null}

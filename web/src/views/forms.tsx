@@ -218,7 +218,7 @@ function InvalidateForm({ frame, close }: FormProps) {
   return (
     <Sheet title="Declare it irrelevant" frame={frame} close={close} confirm="Invalidate" ready={reason.value.trim() !== ''} acts={[invalidate(frame, reason.value.trim())]}>
       <Field name="Why it is no longer relevant" value={reason} first />
-      <Note>Planned frames below it go with it, completed ones stay. It can be opened again, but not planned again. {TOLD}</Note>
+      <Note>Planned frames below it go with it, completed ones stay. All of it can be opened again. {TOLD}</Note>
       <Failure />
     </Sheet>
   );

@@ -190,7 +190,7 @@ function RowView({ row, at, height, largest }: RowProps) {
         const what = tree.value.get(drag.handle);
         const where = over.value;
         over.value = '';
-        if (what && where) void move(what, where, it);
+        if (what && where) move(what, where, it);
       }}
     >
       <span class="indent" />
