@@ -2,7 +2,7 @@ import { computed, signal } from '@preact/signals';
 import type { Frame, Session } from '../source/data.ts';
 import { Refused, type Source } from '../source/source.ts';
 import { chosen, route } from './route.ts';
-import { type Kind, matches, rows, Tree } from './tree.ts';
+import { type Kind, listedPlaces, matches, Tree } from './tree.ts';
 
 /** The least time between two readings of the tree. */
 const REST = 100;
@@ -42,7 +42,14 @@ export const found = signal(new Set<string>());
 export const closed = signal(new Set<string>());
 
 export const shown = computed(() => matches(tree.value, words.value, kind.value, found.value));
-export const listed = computed(() => rows(tree.value, closed.value, shown.value));
+/** The places of the frames that the list shows, in order. */
+export const listed = computed(() => listedPlaces(tree.value, closed.value, shown.value));
+const byId = computed(() => new Map(sessions.value.map((it) => [it.id, it])));
+
+/** The session of that id. */
+export const sessionOf = (id: string | undefined): Session | undefined => (id === undefined ? undefined : byId.value.get(id));
+/** The most tokens of an outermost frame. */
+export const largest = computed(() => tree.value.children().reduce((most, it) => Math.max(most, it.tokens ?? 0), 1));
 export const frame = computed<Frame | undefined>(() => tree.value.get(chosen.value));
 
 /** The session whose window, calls and requests are shown. */

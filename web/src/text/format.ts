@@ -1,13 +1,19 @@
 /** Figures and times in the reader's language and zone. */
 
-const whole = new Intl.NumberFormat();
-const compact = new Intl.NumberFormat(undefined, { notation: 'compact', maximumSignificantDigits: 3 });
-const share = new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 0 });
-const moment = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
-const clock = new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' });
-const dayClock = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric', hour: 'numeric', minute: '2-digit' });
-const yearDay = new Intl.DateTimeFormat(undefined, { year: 'numeric', month: 'short', day: 'numeric' });
-const relative = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' });
+/** A form of the reader's language. It is made when it is first wanted: that takes longer than all that is written in it. */
+function form<T>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => (made ??= make());
+}
+
+const whole = form(() => new Intl.NumberFormat());
+const compact = form(() => new Intl.NumberFormat(undefined, { notation: 'compact', maximumSignificantDigits: 3 }));
+const share = form(() => new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 0 }));
+const moment = form(() => new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' }));
+const clock = form(() => new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' }));
+const dayClock = form(() => new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric', hour: 'numeric', minute: '2-digit' }));
+const yearDay = form(() => new Intl.DateTimeFormat(undefined, { year: 'numeric', month: 'short', day: 'numeric' }));
+const relative = form(() => new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' }));
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
@@ -16,30 +22,24 @@ export const DAY = 24 * HOUR;
 const MONTH = 30 * DAY;
 export const YEAR = 365 * DAY;
 
-export const exact = (number: number): string => whole.format(number);
-export const short = (number: number): string => compact.format(number);
-export const percent = (part: number, of: number): string => share.format(of > 0 ? part / of : 0);
-export const date = (at: number): string => moment.format(at);
-export const day = (at: number): string => dayClock.format(at);
+export const exact = (number: number): string => whole().format(number);
+export const short = (number: number): string => compact().format(number);
+export const percent = (part: number, of: number): string => share().format(of > 0 ? part / of : 0);
+export const date = (at: number): string => moment().format(at);
+export const day = (at: number): string => dayClock().format(at);
 /** A day with its year. */
-export const dateOnly = (at: number): string => yearDay.format(at);
-export const time = (at: number): string => clock.format(at);
+export const dateOnly = (at: number): string => yearDay().format(at);
+export const time = (at: number): string => clock().format(at);
 
 export const tokens = (number: number): string => `${exact(number)} ${number === 1 ? 'token' : 'tokens'}`;
 export const counted = (number: number, one: string, more = `${one}s`): string =>
   `${exact(number)} ${number === 1 ? one : more}`;
 
-const units = new Map<string, Intl.NumberFormat>();
+const units = new Map<string, () => Intl.NumberFormat>(
+  ['day', 'hour', 'minute', 'second'].map((unit) => [unit, form(() => new Intl.NumberFormat(undefined, { style: 'unit', unit, unitDisplay: 'narrow' }))]),
+);
 
-/** A figure with its unit. A form is made once: that takes longer than all that is written in it. */
-function unit(value: number, name: string): string {
-  let form = units.get(name);
-  if (!form) {
-    form = new Intl.NumberFormat(undefined, { style: 'unit', unit: name, unitDisplay: 'narrow' });
-    units.set(name, form);
-  }
-  return form.format(value);
-}
+const unit = (value: number, name: string): string => units.get(name)?.().format(value) ?? String(value);
 
 /** A duration in its two largest units. */
 export function duration(ms: number): string {
@@ -59,7 +59,7 @@ export function duration(ms: number): string {
 export function ago(at: number, now: number): string {
   const past = at - now;
   for (const [size, name] of [[YEAR, 'year'], [MONTH, 'month'], [DAY, 'day'], [HOUR, 'hour'], [MINUTE, 'minute']] as const) {
-    if (Math.abs(past) >= size) return relative.format(Math.round(past / size), name);
+    if (Math.abs(past) >= size) return relative().format(Math.round(past / size), name);
   }
-  return relative.format(Math.round(past / SECOND), 'second');
+  return relative().format(Math.round(past / SECOND), 'second');
 }

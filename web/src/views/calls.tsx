@@ -1,6 +1,6 @@
 import { useComputed, useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import uPlot from 'uplot';
+import type uPlot from 'uplot';
 import { data, session } from '../state/model.ts';
 import { useLoaded } from '../state/load.ts';
 import { address, go, towards } from '../state/route.ts';
@@ -38,7 +38,7 @@ function Chart({ calls, session: id }: { calls: Calls; session: string }) {
   const series = useComputed(() => seriesOf(shown.value, which.value));
   const { sum } = calls;
 
-  usePlot(box, (element) => drawing(element, series.value, which.value, shown.value, (drawn) => { marks.value = placed(shown.value.folds, drawn); }));
+  usePlot(box, (element, plots) => drawing(element, plots, series.value, which.value, shown.value, (drawn) => { marks.value = placed(shown.value.folds, drawn); }));
 
   const without = which.value === 'sent' ? sum.sentWithout : billed(sum.billedWithoutHundredths);
   const withFrames = which.value === 'sent' ? sum.sent : billed(sum.billedHundredths);
@@ -120,10 +120,10 @@ function seriesOf({ calls }: Calls, figure: Figure): Series {
   ];
 }
 
-function drawing(box: HTMLElement, series: Series, which: Figure, calls: Calls, drawn: (plot: uPlot) => void) {
+function drawing(box: HTMLElement, plots: typeof uPlot, series: Series, which: Figure, calls: Calls, drawn: (plot: uPlot) => void) {
   const style = getComputedStyle(box);
   const property = (name: string): string => style.getPropertyValue(name);
-  const stepped = uPlot.paths.stepped?.({ align: 1 });
+  const stepped = plots.paths.stepped?.({ align: 1 });
   const limit = which === 'sent' ? calls.limit : undefined;
   const largest = Math.max(1, ...series[1].map((it) => it ?? 0), ...series[2].map((it) => it ?? 0));
   const stroke = (name: string): uPlot.Series => ({ stroke: property(name), width: 2, ...(stepped ? { paths: stepped } : {}), value: figure });

@@ -1,7 +1,7 @@
 import { useComputed, useSignal, useSignalEffect } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import type { Frame } from '../source/data.ts';
-import { now, sessions, shown, tree } from '../state/model.ts';
+import { now, sessionOf, shown, tree } from '../state/model.ts';
 import { chosen, go } from '../state/route.ts';
 import { date, DAY, dateOnly, day, duration, percent, short, time as clock, tokens, YEAR } from '../text/format.ts';
 import { line } from '../text/visible.ts';
@@ -290,7 +290,7 @@ function kept({ from, to }: View): View {
 const STEPS = [0.01, 0.05, 0.2, 0.5, 1];
 
 function agentOf(frame: Frame): string {
-  return frame.agent || sessions.value.find((it) => it.id === frame.session)?.host || 'no agent yet';
+  return frame.agent || sessionOf(frame.session)?.host || 'no agent yet';
 }
 
 /** The most agents that have a colour of their own. */

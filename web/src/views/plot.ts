@@ -1,25 +1,30 @@
 /** What the charts of calls share. */
 
-import { useSignalEffect } from '@preact/signals';
+import { signal, useSignalEffect } from '@preact/signals';
 import type { RefObject } from 'preact';
 import { useRef } from 'preact/hooks';
-import uPlot from 'uplot';
+import type uPlot from 'uplot';
 import { theme } from '../state/theme.ts';
 import { exact, short } from '../text/format.ts';
 import { zoomed } from './bits.tsx';
 
+/** The library of the charts. Its code runs when the first one is drawn, not before the first paint of the page. */
+const library = signal<typeof uPlot | undefined>(undefined);
+
 const heightOf = (width: number): number => Math.max(180, Math.min(480, width / 3));
 
 /** Draws a chart into a box, anew whenever a signal that `drawing` reads or the theme changes, and keeps it as wide. */
-export function usePlot(box: RefObject<HTMLElement | null>, drawing: (box: HTMLElement) => { options: Omit<uPlot.Options, 'width' | 'height'>; series: uPlot.AlignedData }): void {
+export function usePlot(box: RefObject<HTMLElement | null>, drawing: (box: HTMLElement, plots: typeof uPlot) => { options: Omit<uPlot.Options, 'width' | 'height'>; series: uPlot.AlignedData }): void {
   const plot = useRef<uPlot | undefined>(undefined);
   useSignalEffect(() => {
     const element = box.current;
     void theme.value;
-    if (!element) return undefined;
-    const { options, series } = drawing(element);
+    const plots = library.value;
+    if (!plots) void import('uplot').then(({ default: loaded }) => { library.value = loaded; });
+    if (!element || !plots) return undefined;
+    const { options, series } = drawing(element, plots);
     const width = Math.max(200, element.clientWidth);
-    plot.current = new uPlot({ ...options, width, height: heightOf(width) }, series, element);
+    plot.current = new plots({ ...options, width, height: heightOf(width) }, series, element);
     const observer = new ResizeObserver(() => {
       const wide = element.clientWidth;
       if (plot.current && wide > 0 && Math.abs(plot.current.width - wide) > 1) plot.current.setSize({ width: wide, height: heightOf(wide) });
