@@ -8,7 +8,7 @@ import { choose, type Theme, theme, THEMES } from '../state/theme.ts';
 import { ago, counted, exact } from '../text/format.ts';
 import { line } from '../text/visible.ts';
 import { form, FormDialog, offers } from './actions.tsx';
-import { Modal, Tabs } from './bits.tsx';
+import { Guard, Modal, Tabs } from './bits.tsx';
 import { CallsView } from './calls.tsx';
 import { FlameView } from './flame.tsx';
 import { FrameView } from './frame.tsx';
@@ -36,11 +36,13 @@ export function App() {
       <Head />
       <main class={`shows-${which} ${route.value.frame ? 'has-frame' : ''}`}>
         <div class="view" role="tabpanel" id="view-panel" aria-labelledby={`view-${which}`} tabIndex={-1}>
-          {which === 'frames' ? <TreeView /> : null}
-          {which === 'flame' ? <FlameView /> : null}
-          {which === 'window' ? <WindowView /> : null}
-          {which === 'calls' ? <CallsView /> : null}
-          {which === 'request' ? <SessionRequest /> : null}
+          <Guard key={which}>
+            {which === 'frames' ? <TreeView /> : null}
+            {which === 'flame' ? <FlameView /> : null}
+            {which === 'window' ? <WindowView /> : null}
+            {which === 'calls' ? <CallsView /> : null}
+            {which === 'request' ? <SessionRequest /> : null}
+          </Guard>
         </div>
         <FrameView />
       </main>

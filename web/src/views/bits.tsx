@@ -1,7 +1,7 @@
 /** Small parts that many views use. */
 
 import { type ComponentChildren } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useErrorBoundary, useRef, useState } from 'preact/hooks';
 import type { Frame } from '../source/data.ts';
 import { address, towards } from '../state/route.ts';
 import { tree } from '../state/model.ts';
@@ -130,6 +130,12 @@ export function seeFrame(): void {
 
 /** How much larger than usual texts are: on a large screen, or where the reader wants it so. */
 export const zoomed = (): number => Number.parseFloat(getComputedStyle(document.documentElement).fontSize) / 16 || 1;
+
+/** Keeps what can't be drawn from taking the rest of the page with it. */
+export function Guard({ children }: { children: ComponentChildren }) {
+  const [error] = useErrorBoundary((thrown) => console.error(thrown));
+  return error ? <Problem text={`This can't be shown: ${error instanceof Error ? error.message : String(error)}`} /> : <>{children}</>;
+}
 
 interface ModalProps {
   /** The id of its title. */

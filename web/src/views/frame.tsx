@@ -9,7 +9,7 @@ import { ago, counted, date, duration, exact, tokens } from '../text/format.ts';
 import { command } from '../text/command.ts';
 import { line } from '../text/visible.ts';
 import { Actions } from './actions.tsx';
-import { Changed, Command, Copy, Handle, Line, Note, Sign, Tabs, Text } from './bits.tsx';
+import { Changed, Command, Copy, Guard, Handle, Line, Note, Sign, Tabs, Text } from './bits.tsx';
 import { DiffView } from './diff.tsx';
 import { FoldView } from './fold.tsx';
 import { worked } from './flame-layout.ts';
@@ -60,11 +60,13 @@ export function FrameView() {
         choose={(to) => go({ tab: to }, true)}
       />
       <div class="panel" role="tabpanel" id="tab-panel" aria-labelledby={`tab-${tab}`} tabIndex={0} key={`${it.handle} ${tab}`}>
-        {tab === 'overview' ? <Overview frame={it} /> : null}
-        {tab === 'diff' ? <DiffView handle={it.handle} /> : null}
-        {tab === 'log' ? <Log handle={it.handle} /> : null}
-        {tab === 'fold' ? <FoldView handle={it.handle} /> : null}
-        {tab === 'request' ? <Request frame={it} /> : null}
+        <Guard>
+          {tab === 'overview' ? <Overview frame={it} /> : null}
+          {tab === 'diff' ? <DiffView handle={it.handle} /> : null}
+          {tab === 'log' ? <Log handle={it.handle} /> : null}
+          {tab === 'fold' ? <FoldView handle={it.handle} /> : null}
+          {tab === 'request' ? <Request frame={it} /> : null}
+        </Guard>
       </div>
     </section>
   );

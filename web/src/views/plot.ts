@@ -38,13 +38,16 @@ export function usePlot(box: RefObject<HTMLElement | null>, drawing: (box: HTMLE
   });
 }
 
+/** Steps of an axis of whole numbers. */
+const WHOLE = Array.from({ length: 8 }, (_, power) => [1, 2, 5].map((it) => it * 10 ** power)).flat();
+
 /** Numbers of calls below, tokens at the side. */
 function axes(style: CSSStyleDeclaration): uPlot.Axis[] {
   const property = (name: string): string => style.getPropertyValue(name);
   const grid = { stroke: property('--line'), width: 1 };
   const axis = { stroke: property('--dim'), grid, ticks: grid, font: `${Math.round(12 * zoomed())}px ${style.fontFamily}` };
   return [
-    { ...axis, values: (_, all) => all.map((it) => (Number.isInteger(it) ? exact(it) : '')) },
+    { ...axis, incrs: WHOLE, values: (_, all) => all.map((it) => (Number.isInteger(it) ? exact(it) : '')) },
     { ...axis, size: 56 * zoomed(), values: (_, all) => all.map((it) => short(it)) },
   ];
 }

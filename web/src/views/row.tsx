@@ -80,7 +80,7 @@ function Facts({ frame: it }: { frame: Frame }) {
       </span>
       <span class="used" title={used ? `about ${tokens(used)}, ${percent(used, largest.value)} of the largest` : ''}>
         {used > 0 ? short(used) : ''}
-        <span class="bar" aria-hidden="true"><span style={`width:${Math.min(100, (used / largest.value) * 100)}%`} /></span>
+        <span class={`bar ${used > 0 ? '' : 'none'}`} aria-hidden="true"><span style={`width:${Math.min(100, (used / largest.value) * 100)}%`} /></span>
       </span>
     </span>
   );
