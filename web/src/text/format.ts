@@ -11,8 +11,8 @@ const compact = form(() => new Intl.NumberFormat(undefined, { notation: 'compact
 const share = form(() => new Intl.NumberFormat(undefined, { style: 'percent', maximumFractionDigits: 0 }));
 const moment = form(() => new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' }));
 const clock = form(() => new Intl.DateTimeFormat(undefined, { timeStyle: 'medium' }));
+const shortClock = form(() => new Intl.DateTimeFormat(undefined, { timeStyle: 'short' }));
 const dayClock = form(() => new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric', hour: 'numeric', minute: '2-digit' }));
-const yearDay = form(() => new Intl.DateTimeFormat(undefined, { year: 'numeric', month: 'short', day: 'numeric' }));
 const relative = form(() => new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' }));
 
 const SECOND = 1000;
@@ -20,15 +20,17 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 export const DAY = 24 * HOUR;
 const MONTH = 30 * DAY;
-export const YEAR = 365 * DAY;
+const YEAR = 365 * DAY;
 
 export const exact = (number: number): string => whole().format(number);
 export const short = (number: number): string => compact().format(number);
-export const percent = (part: number, of: number): string => share().format(of > 0 ? part / of : 0);
+export const percent = (part: number, of: number): string => {
+  const found = of > 0 ? part / of : 0;
+  return found > 0 && found < 0.005 ? `<${share().format(0.01)}` : share().format(found);
+};
 export const date = (at: number): string => moment().format(at);
 export const day = (at: number): string => dayClock().format(at);
-/** A day with its year. */
-export const dateOnly = (at: number): string => yearDay().format(at);
+export const timeShort = (at: number): string => shortClock().format(at);
 export const time = (at: number): string => clock().format(at);
 
 export const tokens = (number: number): string => `${exact(number)} ${number === 1 ? 'token' : 'tokens'}`;
