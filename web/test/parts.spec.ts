@@ -72,6 +72,9 @@ test('a patch is numbered, its pairs are known, and a cut one still shows', () =
   expect(rows.some((row) => row.pair !== undefined)).toBe(false);
   expect(rowsOf('@@ -1 +1 @@\n-a\n+b\n').map((row) => row.pair)).toEqual([undefined, 'b', 'a']);
   expect(rowsOf('@@ -1,5 +1,5 @@\n a\n-b')).toHaveLength(3);
+  expect(rowsOf('@@ -0,1 +0,2 @@\n-a\n+b\n+c\n@@ -4 +4 @@\n-d\n+e\n', true).map(({ text, before, after }) => [text, before ?? after])).toEqual([
+    ['Edit 1', undefined], ['a', undefined], ['b', undefined], ['c', undefined], ['Edit 2, from line 4', undefined], ['d', 4], ['e', 4],
+  ]);
   // A removed line that begins with dashes is no header.
   expect(rowsOf('@@ -1,2 +0,0 @@\n--- a\n-b\n').map((row) => row.text).slice(1)).toEqual(['-- a', 'b']);
 });

@@ -120,11 +120,11 @@ test('whatever a recorded session holds is shown', async ({ page, desk }) => {
       await expect(page.locator('#tab-panel')).not.toContainText('Reading');
     }
     await page.evaluate((hash) => { location.hash = hash; }, `#/f${number}`);
-    await expect(page.locator('#tab-panel')).toContainText('Elsewhere');
+    await expect(page.locator('#tab-panel')).toContainText('In a terminal');
     for (const heading of await page.locator('#tab-panel h3').allTextContents()) seen.add(heading.replace(/ .*/, ''));
   }
   // What the recordings have of each kind; the names of the fields are those that the program writes.
-  expect([...seen].sort()).toEqual(expect.arrayContaining(['Checks', 'Elsewhere', 'Files', 'Results']));
+  expect([...seen].sort()).toEqual(expect.arrayContaining(['Checks', 'Files', 'In', 'Results']));
 });
 
 test('a report opens from the disk', async ({ page, desk }) => {

@@ -103,7 +103,7 @@ test('files are rolled back after a look at them', async ({ page, served }) => {
     data: { frame: 'f3', restored: [{ path: 'src/a.rs', how: 'reverted' }], left: [{ path: 'b.rs', why: 'changed_since' }] },
   }));
   await page.locator('.actions').getByRole('button', { name: 'Roll back' }).click();
-  await expect(page.locator('dialog')).toContainText('b.rs changed since');
+  await expect(page.locator('dialog')).toContainText('b.rs was changed since the frame ended');
   await page.getByRole('button', { name: 'Restore 1 file' }).click();
   await page.getByRole('button', { name: 'Undo' }).click();
   await expect.poll(() => project.changes.map(({ args }) => args)).toEqual([

@@ -48,6 +48,8 @@ const byId = computed(() => new Map(sessions.value.map((it) => [it.id, it])));
 
 /** The session of that id. */
 export const sessionOf = (id: string | undefined): Session | undefined => (id === undefined ? undefined : byId.value.get(id));
+/** Whether any frame has changed lines of files. */
+export const hasChanges = computed(() => tree.value.frames.some((it) => Boolean(it.added ?? it.removed)));
 /** The most tokens of an outermost frame. */
 export const largest = computed(() => tree.value.children().reduce((most, it) => Math.max(most, it.tokens ?? 0), 1));
 export const frame = computed<Frame | undefined>(() => tree.value.get(chosen.value));

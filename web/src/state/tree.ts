@@ -77,6 +77,21 @@ function haystack(frame: Frame): string {
   return text;
 }
 
+/** Where a frame has the words that were looked for, if its title does not show them all. */
+export function whyFound(frame: Frame, words: string): string {
+  const has = (text: string | undefined, word: string): boolean => Boolean(text?.toLowerCase().includes(word));
+  const places = new Set<string>();
+  for (const word of words.toLowerCase().split(/\s+/).filter(Boolean)) {
+    if (has(`${frame.handle} ${frame.title}`, word)) continue;
+    const file = frame.files?.find((it) => has(it, word));
+    if (has(frame.result, word)) places.add('in its result');
+    else if (file) places.add(`in ${file.split('/').at(-1)}`);
+    else if (has(frame.agent, word) || has(frame.session, word) || has(frame.status, word)) continue;
+    else places.add('in its texts');
+  }
+  return [...places].join(', ');
+}
+
 export const KINDS = ['all', 'unfinished', 'failed', 'changed', 'sent'] as const;
 export type Kind = (typeof KINDS)[number];
 

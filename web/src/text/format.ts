@@ -43,6 +43,9 @@ const units = new Map<string, () => Intl.NumberFormat>(
 
 const unit = (value: number, name: string): string => units.get(name)?.().format(value) ?? String(value);
 
+/** Whether two times are of one day of the reader's. */
+export const isSameDay = (one: number, other: number): boolean => new Date(one).toDateString() === new Date(other).toDateString();
+
 /** A duration in its two largest units. */
 export function duration(ms: number): string {
   const parts: [number, string][] = [

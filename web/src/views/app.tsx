@@ -16,7 +16,7 @@ import { SessionRequest } from './request.tsx';
 import { Projects, server } from './projects.tsx';
 import { TreeView } from './tree.tsx';
 import { WindowStrip, WindowView } from './window.tsx';
-import { shortId } from './words.ts';
+import { shortId, STATUS } from './words.ts';
 
 const NAMES: Record<View, string> = { frames: 'Frames', flame: 'Flame chart', window: 'Window', calls: 'Calls', request: 'Request' };
 const FILTERS: Record<Kind, string> = { all: 'all frames', unfinished: 'unfinished', failed: 'failed', changed: 'with changed files', sent: 'still sent' };
@@ -56,6 +56,8 @@ export function App() {
 function Head() {
   const all = tree.value.frames.length;
   const count = shown.value?.size;
+  // What is filtered is seen in these views alone.
+  const isListed = view.value === 'frames' || view.value === 'flame';
   return (
     <header class="head">
       <a class="skip" href="#/" onClick={(event) => { event.preventDefault(); document.getElementById('view-panel')?.focus(); }}>Skip to the frames</a>
@@ -70,7 +72,7 @@ function Head() {
         <button type="button" class="help-button" aria-label="Keys" onClick={() => { help.value = true; }}>?</button>
       </div>
       <div class="bar">
-        <input
+        {isListed ? <input
           id="filter"
           type="search"
           aria-label="Filter by title, result, file, agent or message"
@@ -80,10 +82,10 @@ function Head() {
           onKeyDown={(event) => {
             if (event.key === 'ArrowDown' || event.key === 'Enter') document.getElementById('tree')?.focus();
           }}
-        />
-        <select aria-label="Frames to show" class="kinds" value={kind.value} onChange={(event) => { kind.value = event.currentTarget.value as Kind; }}>
+        /> : null}
+        {isListed ? <select aria-label="Frames to show" class="kinds" value={kind.value} onChange={(event) => { kind.value = event.currentTarget.value as Kind; }}>
           {KINDS.map((it) => <option key={it} value={it}>{FILTERS[it]}</option>)}
-        </select>
+        </select> : null}
         <span class="dim count" role="status">
           {loaded.value ? (count === undefined ? counted(all, 'frame') : `${exact(count)} of ${exact(all)}`) : 'Reading …'}
         </span>
@@ -92,7 +94,7 @@ function Head() {
       </div>
       {problem.value ? <p class="problem" role="alert">{problem.value}</p> : null}
       {remarks.value.length > 0 ? (
-        <details class="remarks"><summary>Not all is in this file</summary><ul>{remarks.value.map((it) => <li key={it}>{line(it)}</li>)}</ul></details>
+        <details class="remarks"><summary>Left out of this file</summary><ul>{remarks.value.map((it) => <li key={it}>{line(it)}</li>)}</ul></details>
       ) : null}
     </header>
   );
@@ -104,7 +106,7 @@ function Sessions() {
     <select aria-label="Session" class="sessions" value={session.value?.id ?? ''} onChange={(event) => go({ session: event.currentTarget.value, call: undefined })}>
       {all.map((it) => {
         const root = tree.value.get(it.root ?? it.active);
-        const name = [it.agent || it.host, shortId(it.id), root ? line(root.title).slice(0, 40) : ''].filter(Boolean).join(' · ');
+        const name = [root ? line(root.title).slice(0, 40) : '', it.agent || it.host, shortId(it.id)].filter(Boolean).join(' · ');
         return <option key={it.id} value={it.id}>{it.recorded ? `${name} (recorded)` : it.at ? `${name}, ${ago(it.at, now.value)}` : name}</option>;
       })}
     </select>
@@ -146,7 +148,13 @@ function Help() {
   if (!help.value) return null;
   return (
     <Modal name="help-title" close={() => { help.value = false; }}>
-      <h2 id="help-title">Keys</h2>
+      <h2 id="help-title" tabIndex={-1} autofocus>Keys and signs</h2>
+      <dl class="keys signs">
+        {Object.values(STATUS).map(({ sign, name }) => <div key={name}><dt>{sign}</dt><dd>{name}</dd></div>)}
+        <div><dt>☑ ☒</dt><dd>the last check passed, failed; ☑? passed before the last change of files</dd></div>
+        <div><dt>⚑</dt><dd>pinned rules</dd></div>
+        <div><dt><strong>bold</strong></dt><dd>an agent works in it</dd></div>
+      </dl>
       <dl class="keys">{KEYS.map(([key, what]) => <div key={key}><dt><kbd>{key}</kbd></dt><dd>{what}</dd></div>)}</dl>
       <p class="buttons"><button type="button" class="primary" onClick={() => { help.value = false; }}>Close</button></p>
     </Modal>
@@ -165,7 +173,10 @@ function shortcut(event: KeyboardEvent): void {
   if (target?.matches('input, textarea, select')) return;
   const at = frame.value;
   switch (event.key) {
-    case '/': document.getElementById('filter')?.focus(); break;
+    case '/':
+      if (!document.getElementById('filter')) go({ view: 'frames' });
+      requestAnimationFrame(() => document.getElementById('filter')?.focus());
+      break;
     case '?': help.value = true; break;
     case 'u': undoLast(); break;
     case 'a': document.querySelector<HTMLElement>('.actions button')?.focus(); break;

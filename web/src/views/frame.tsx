@@ -1,15 +1,16 @@
 import { useEffect, useRef } from 'preact/hooks';
 import type { ChangedFile, Details, Evidence, Frame } from '../source/data.ts';
-import { data, frame, loaded, now, session, steers, tree } from '../state/model.ts';
+import { data, frame, loaded, now, session, sessionOf, steers, tree } from '../state/model.ts';
 import { useLoaded } from '../state/load.ts';
-import { go, route, type Tab, TABS } from '../state/route.ts';
+import { address, go, route, type Tab, TABS, towards } from '../state/route.ts';
 import { perform } from '../state/steer.ts';
 import { unpin } from '../state/acts.ts';
-import { ago, counted, date, duration, exact, tokens } from '../text/format.ts';
+import { ago, counted, date, duration, exact, isSameDay, timeShort, tokens } from '../text/format.ts';
 import { command } from '../text/command.ts';
 import { line } from '../text/visible.ts';
 import { Actions } from './actions.tsx';
-import { Changed, Command, Copy, Guard, Handle, Line, Note, Sign, Tabs, Text } from './bits.tsx';
+import { Now } from './now.tsx';
+import { Changed, Command, Copy, Guard, Line, Note, Sign, Tabs, Text } from './bits.tsx';
 import { DiffView } from './diff.tsx';
 import { FoldView } from './fold.tsx';
 import { worked } from './flame-layout.ts';
@@ -17,7 +18,7 @@ import { MessageList } from './messages.tsx';
 import { RequestView } from './request.tsx';
 import { standing } from './words.ts';
 
-const NAMES: Record<Tab, string> = { overview: 'Overview', diff: 'Diff', log: 'Log', fold: 'Fold', request: 'Request' };
+const NAMES: Record<Tab, string> = { overview: 'Overview', diff: 'Diff', log: 'Log', fold: 'Fold', request: 'As sent' };
 
 /** All about the chosen frame. */
 export function FrameView() {
@@ -32,6 +33,7 @@ export function FrameView() {
   if (!it) {
     return (
       <section id="detail" class="detail" tabIndex={-1} aria-label="Frame" ref={box}>
+        {wanted || !loaded.value ? null : <Now />}
         <Note>{loaded.value && tree.value.frames.length === 0 ? '' : wanted && loaded.value ? <>There is no frame <Line text={wanted} />.</> : 'Choose a frame to see its results, files and messages.'}</Note>
       </section>
     );
@@ -44,7 +46,7 @@ export function FrameView() {
         <button type="button" class="back" onClick={() => go({ frame: undefined, tab: 'overview' })}>← All frames</button>
         {above.length > 0 ? (
           <nav class="above" aria-label="Frames above it">
-            {above.map((one) => <span key={one.handle}><Handle handle={one.handle} /> <Line text={one.title} /> › </span>)}
+            {above.map((one, at) => <span key={one.handle}>{at > 0 ? <span aria-hidden="true"> › </span> : null}<Above frame={one} /></span>)}
           </nav>
         ) : null}
         <h2><Sign frame={it} /> <span class="handle">{it.handle}</span> <Line text={it.title} /></h2>
@@ -72,16 +74,23 @@ export function FrameView() {
   );
 }
 
+/** A frame above, with its title: both lead to it. */
+const Above = ({ frame: it }: { frame: Frame }) => (
+  <a href={address(towards({ frame: it.handle, tab: 'overview' }))} title={line(it.title)}><span class="handle">{it.handle}</span> <Line text={it.title} /></a>
+);
+
 function facts(it: Frame): string {
   const time = worked(it, now.value);
-  const begun = it.begunAt ?? it.createdAt;
+  const isGoingOn = it.status === 'in_progress' && !it.imported && !sessionOf(it.session)?.recorded;
+  const last = isGoingOn ? sessionOf(it.session)?.at : undefined;
   return [
     standing(it).name,
     it.agent ? line(it.agent) : '',
-    `begun ${date(begun)}`,
-    it.endedAt ? `ended ${ago(it.endedAt, now.value)}` : '',
-    time > 0 ? `${duration(time)} of work` : '',
-    it.tokens ? `about ${tokens(it.tokens)}` : '',
+    it.status === 'planned' ? `planned ${date(it.createdAt)}` : `begun ${date(it.begunAt ?? it.createdAt)}`,
+    it.endedAt ? `ended ${isSameDay(it.endedAt, it.begunAt ?? it.createdAt) ? timeShort(it.endedAt) : date(it.endedAt)}` : '',
+    time > 0 ? `${isGoingOn ? 'open for' : 'took'} ${duration(time)}` : '',
+    last ? `its session was last active ${ago(last, now.value)}` : '',
+    it.tokens ? `about ${tokens(it.tokens)} of work, with that below it` : '',
   ].filter(Boolean).join(' · ');
 }
 
@@ -186,7 +195,7 @@ function Facts({ details, frame: it }: { details: Details; frame: Frame }) {
           <ul class="files">
             {files.map((file) => (
               <li key={file.path}>
-                <bdi class="path">{line(file.path)}</bdi> <Changed added={file.added} removed={file.removed} />{' '}
+                <button type="button" class="link path" onClick={() => go({ tab: 'diff' })}><bdi>{line(file.path)}</bdi></button> <Changed added={file.added} removed={file.removed} />{' '}
                 {file.fate ? <span class="tag">{FATES[file.fate]}</span> : null}{' '}
                 {details.changedArtifacts?.[file.path] ? <span class="tag">changed since</span> : null}
               </li>
@@ -194,7 +203,6 @@ function Facts({ details, frame: it }: { details: Details; frame: Frame }) {
             {besides.map((path) => <li key={path}><bdi class="path">{line(path)}</bdi></li>)}
             {evidence.moreChanges ? <li class="dim">and {counted(evidence.moreChanges, 'further file')}</li> : null}
           </ul>
-          {files.length > 0 ? <button type="button" class="link" onClick={() => go({ tab: 'diff' })}>Show the changes</button> : null}
         </section>
       ) : null}
       <Checks evidence={evidence} />
@@ -218,7 +226,7 @@ function Facts({ details, frame: it }: { details: Details; frame: Frame }) {
         </section>
       ) : null}
       <section>
-        <h3>Elsewhere</h3>
+        <h3>In a terminal</h3>
         <Command text={command('show', it.handle)} />
         {resumed ? <Command text={resumed} /> : null}
         {details.logPath ? <p>Log: <bdi class="path">{line(details.logPath)}</bdi> <Copy text={details.logPath} name="Copy path" /></p> : null}

@@ -11,7 +11,8 @@ import { zoomed } from './bits.tsx';
 /** The library of the charts. Its code runs when the first one is drawn, not before the first paint of the page. */
 const library = signal<typeof uPlot | undefined>(undefined);
 
-const heightOf = (width: number): number => Math.max(180, Math.min(480, width / 3));
+/** A third of the width, and no more than half of the window. */
+const heightOf = (width: number): number => Math.max(180, Math.min(Math.max(320, innerHeight / 2), width / 3));
 
 /** Draws a chart into a box, anew whenever a signal that `drawing` reads or the theme changes, and keeps it as wide. */
 export function usePlot(box: RefObject<HTMLElement | null>, drawing: (box: HTMLElement, plots: typeof uPlot) => { options: Omit<uPlot.Options, 'width' | 'height'>; series: uPlot.AlignedData }): void {
@@ -24,7 +25,12 @@ export function usePlot(box: RefObject<HTMLElement | null>, drawing: (box: HTMLE
     if (!element || !plots) return undefined;
     const { options, series } = drawing(element, plots);
     const width = Math.max(200, element.clientWidth);
-    plot.current = new plots({ ...options, width, height: heightOf(width) }, series, element);
+    // Without a pointer, the figures below are those of the newest call.
+    const newest = (drawn: uPlot): void => {
+      if (drawn.cursor.idx == null) drawn.setLegend({ idx: drawn.data[0].length - 1 }, false);
+    };
+    const hooks = { ...options.hooks, ready: [newest], setLegend: [newest] };
+    plot.current = new plots({ ...options, hooks, width, height: heightOf(width) }, series, element);
     const observer = new ResizeObserver(() => {
       const wide = element.clientWidth;
       if (plot.current && wide > 0 && Math.abs(plot.current.width - wide) > 1) plot.current.setSize({ width: wide, height: heightOf(wide) });
@@ -47,8 +53,8 @@ function axes(style: CSSStyleDeclaration): uPlot.Axis[] {
   const grid = { stroke: property('--line'), width: 1 };
   const axis = { stroke: property('--dim'), grid, ticks: grid, font: `${Math.round(12 * zoomed())}px ${style.fontFamily}` };
   return [
-    { ...axis, incrs: WHOLE, values: (_, all) => all.map((it) => (Number.isInteger(it) ? exact(it) : '')) },
-    { ...axis, size: 56 * zoomed(), values: (_, all) => all.map((it) => short(it)) },
+    { ...axis, label: 'Call', labelFont: axis.font, labelSize: 20 * zoomed(), incrs: WHOLE, values: (_, all) => all.map((it) => (Number.isInteger(it) ? exact(it) : '')) },
+    { ...axis, label: 'Tokens', labelFont: axis.font, labelSize: 20 * zoomed(), size: 56 * zoomed(), values: (_, all) => all.map((it) => short(it)) },
   ];
 }
 

@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import { data } from '../state/model.ts';
 import type { Curve, Replay, Way } from '../source/data.ts';
-import { exact, percent, tokens } from '../text/format.ts';
+import { exact, percent, short, tokens } from '../text/format.ts';
 import { line } from '../text/visible.ts';
 import { figure, frame, usePlot } from './plot.ts';
 
@@ -15,13 +15,41 @@ export function ReplayView({ session }: { session: string }) {
   return (
     <section class="pad calls" aria-label="Calls of the model">
       <h2>Calls of the model</h2>
-      <p class="dim">Whole requests, with system prompt and tools. <i>Kept</i>: of the names, paths and numbers that the agent wrote next and had read before, the share that was still in what was sent. <i>Text at hand</i>: of the edits, those whose old text was.</p>
-      <h3>Tokens of each request <span class="dim">up to {exact(most(curves))}</span></h3>
-      <Curves curves={curves} />
+      <Outcome ways={report.ways} />
       <h3>Ways to send the session</h3>
       <Ways name="Ways to send the session" ways={report.ways} />
+      <h3>Tokens of each request</h3>
+      <Curves curves={curves} />
+      <h3>What is compared</h3>
+      <dl class="ways-told">
+        {report.ways.map(({ way }) => WAYS[way] ? <div key={way}><dt>{way}</dt><dd>{WAYS[way]}</dd></div> : null)}
+        <div><dt>Tokens</dt><dd>of whole requests, with system prompt and tools; <i>billed</i>: from a cache × 0.1, others × 1.25; <i>with reads</i>: and a read of the file for each edit whose text was gone</dd></div>
+        <div><dt>Kept</dt><dd>of the names, paths and numbers that the agent wrote next and had read before, the share that was still in what was sent</dd></div>
+        <div><dt>Text at hand</dt><dd>the edits whose old text was still in what was sent</dd></div>
+      </dl>
       {replay.report.sessions.length > 1 ? <AllSessions replay={replay} /> : null}
     </section>
+  );
+}
+
+const WAYS: Record<string, string> = {
+  linear: 'all that was said and done, as it was recorded',
+  compaction: 'all, until the limit of the model: then a summary',
+  masking: 'a line for each older output of a tool',
+  window: 'the newest messages alone',
+  frames: 'what stands for finished work, and the rest as it was',
+};
+
+/** What frames would have changed, in a sentence. */
+function Outcome({ ways }: { ways: Way[] }) {
+  const [frames, linear] = [ways.find((it) => it.way === 'frames'), ways.find((it) => it.way === 'linear')];
+  if (!frames || !linear) return null;
+  return (
+    <p>
+      With frames, <strong>{percent(frames.whole.input, linear.whole.input)}</strong> of the tokens would have been sent ({short(frames.whole.input)} against{' '}
+      {short(linear.whole.input)}), <strong>{percent(frames.whole.billed, linear.whole.billed)}</strong> billed, and{' '}
+      <strong>{percent(frames.kept, frames.used)}</strong> kept of what the agent used later.
+    </p>
   );
 }
 
@@ -86,7 +114,7 @@ function Curves({ curves }: { curves: Curve[] }) {
         ...frame(getComputedStyle(element), most(shown.value)),
         series: [
           { label: 'Call', value: figure },
-          ...shown.value.map(({ way }, at) => ({ label: line(way), stroke: colour(at), width: 2, points: { show: false }, value: figure })),
+          ...shown.value.map(({ way }, at) => ({ label: line(way), stroke: colour(at), width: way === 'linear' ? 5 : 2, points: { show: false }, value: figure })),
         ],
       },
       series: [calls, ...shown.value.map(({ tokens: sizes }) => calls.map((_, at) => sizes[at] ?? null))],

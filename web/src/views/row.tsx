@@ -4,8 +4,8 @@ import { signal } from '@preact/signals';
 import type { Frame } from '../source/data.ts';
 import { active, closed, largest, now, sessionOf, shown, toggle, tree, words } from '../state/model.ts';
 import { chosen, go } from '../state/route.ts';
-import { rowAt } from '../state/tree.ts';
-import { ago, duration, exact, percent, short, tokens } from '../text/format.ts';
+import { rowAt, whyFound } from '../state/tree.ts';
+import { ago, counted, duration, exact, percent, short, tokens } from '../text/format.ts';
 import { Changed, Marked, seeFrame, Sign } from './bits.tsx';
 import { worked } from './flame-layout.ts';
 import { move } from './moves.ts';
@@ -27,6 +27,7 @@ export function RowView({ place, at, height }: RowProps) {
   // For a moment after the tree has changed, the list may still be that of the old one.
   if (place >= tree.value.frames.length) return null;
   const { frame: it, open, aside, position, siblings } = rowAt(tree.value, closed.value, shown.value, place);
+  const why = words.value && !aside ? whyFound(it, words.value) : '';
   const over = target.value?.handle === it.handle ? target.value.where : '';
   return (
     <div
@@ -50,6 +51,7 @@ export function RowView({ place, at, height }: RowProps) {
         <Marked text={it.title} words={words.value} />
         {it.stillSent ? <span class="tag" title="Finished, but still sent step by step">still sent</span> : null}
       </span>
+      {why ? <span class="tag why">{why}</span> : null}
       <Facts frame={it} />
     </div>
   );
@@ -68,13 +70,13 @@ function Facts({ frame: it }: { frame: Frame }) {
           {it.agent || session.agent || session.host} <span class="id">{shortId(session.id)}</span>
         </span>
       ) : null}
-      {it.pins ? <span class="pins" title={`${it.pins} pinned`}>⚑{exact(it.pins)}</span> : null}
+      {it.pins ? <span class="pins" role="img" aria-label={counted(it.pins, 'pin')} title={`${it.pins} pinned`}>⚑{exact(it.pins)}</span> : null}
       {it.checked ? (
         <span class={`check ${it.checked}`} role="img" aria-label={CHECKED[it.checked]} title={CHECKED[it.checked]}>
-          {it.checked === 'failed' ? '✗' : it.checked === 'passed' ? '✓' : '✓?'}
+          {it.checked === 'failed' ? '☒' : it.checked === 'passed' ? '☑' : '☑?'}
         </span>
-      ) : null}
-      {it.added || it.removed ? <Changed added={it.added} removed={it.removed} /> : null}
+      ) : <span class="check" />}
+      {it.added || it.removed ? <Changed added={it.added} removed={it.removed} /> : <span class="changed" />}
       <span class="time" title={it.endedAt ? `ended ${ago(it.endedAt, now.value)}` : standing(it).name}>
         {time > 0 ? duration(time) : ''}
       </span>

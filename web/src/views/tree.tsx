@@ -1,10 +1,10 @@
 import { useSignal, useSignalEffect } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import { active, closed, filter, listed, loaded, reveal, shown, toggle, tree, words } from '../state/model.ts';
+import { active, closed, filter, hasChanges, listed, loaded, reveal, shown, toggle, tree, words } from '../state/model.ts';
 import { chosen, go } from '../state/route.ts';
 import { rowAt } from '../state/tree.ts';
 import { exact } from '../text/format.ts';
-import { Line } from './bits.tsx';
+import { Command, Line } from './bits.tsx';
 import { moved } from './moves.ts';
 import { mouse, RowView } from './row.tsx';
 
@@ -65,8 +65,16 @@ export function TreeView() {
       <div class="tree-box" ref={box} onScroll={(event) => { top.value = Math.floor(event.currentTarget.scrollTop / rowHeight.value); }}>
         {loaded.value && tree.value.frames.length === 0 ? (
           <div class="empty">
-            <p>There are no frames yet.</p>
-            <p>They appear here as soon as an agent works in this project. <code>callstack init opencode</code> sets one up.</p>
+            <h2>There are no frames yet.</h2>
+            <p>
+              A frame is a piece of an agent's work with a goal of its own. Once it has ended, its results stay in what the
+              model is sent, and its steps leave. Frames appear here as soon as an agent works in this project.
+            </p>
+            <p>To let an agent work in frames, here:</p>
+            <Command text="callstack init opencode" />
+            <Command text="callstack init mcp" />
+            <p>To see past sessions of Claude Code, Codex, pi and OpenCode as frames:</p>
+            <Command text="callstack import" />
           </div>
         ) : null}
         {shown.value?.size === 0 ? (
@@ -103,9 +111,10 @@ const Columns = () => (
   <div class="columns" aria-hidden="true">
     <span class="title">Frame</span>
     <span class="facts">
-      <span class="changed">Lines</span>
-      <span class="time">Work</span>
-      <span class="used">Tokens<span class="bar" /></span>
+      <span class="check">Checks</span>
+      <span class="changed" title="Lines that were added and removed">{hasChanges.value ? 'Lines' : ''}</span>
+      <span class="time" title="Time for which it was open">Time</span>
+      <span class="used" title="Estimated tokens of the work in it and below it">Tokens<span class="bar" /></span>
     </span>
   </div>
 );
