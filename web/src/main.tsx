@@ -22,7 +22,7 @@ async function start(): Promise<void> {
     const { replay } = data();
     if (first && !route.value.frame) go({ frame: first }, true);
     else if (route.value.frame) seeFrame();
-    // What a replay is about are its figures.
+    // The subject of a replay are its figures.
     if (replay && !location.hash) go({ view: 'calls' }, true);
   } catch (error) {
     problem.value = told(error);

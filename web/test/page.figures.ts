@@ -1,5 +1,5 @@
 /**
- * What the page costs with 10,000 frames, in processor time of its main thread, which depends little on what else runs.
+ * The cost of the page with 10,000 frames, in processor time of its main thread, which other programs hardly change.
  * `MEASURE=1 npm test` prints medians of ten runs; with `BESIDE=FOLDER` also of the build in that folder, in turn.
  */
 

@@ -55,7 +55,7 @@ export interface Frames {
 
 export interface ChangedFile {
   path: string;
-  /** What was done to it as a whole; nothing where it was edited. */
+  /** The change of the file as a whole; nothing if it was edited. */
   fate?: 'created' | 'rewritten' | 'removed';
   added: number;
   removed: number;
@@ -64,19 +64,19 @@ export interface ChangedFile {
 export interface CheckRun {
   /** The command. */
   line: string;
-  /** Nothing where it is not known how it ended. */
+  /** Nothing if the outcome is not known. */
   passed?: boolean;
   said?: string;
 }
 
-/** What was seen to happen in a frame. */
+/** The recorded facts about a frame. */
 export interface Evidence {
   changes?: ChangedFile[];
   moreChanges?: number;
   writtenBesides?: string[];
   checks?: CheckRun[];
   failures?: { what: string; how: string }[];
-  /** Files were changed, and no check was seen at all. */
+  /** Whether files were changed without any check. */
   neverChecked?: boolean;
   /** Files that were changed after the last check. */
   unchecked?: string[];

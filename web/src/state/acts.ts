@@ -21,7 +21,7 @@ export const push = (frame: Frame, title: string, criteria: string): Act => ({
   undo: (answer) => discard(frame, answer),
 });
 
-/** Declares a frame irrelevant that was just opened beside or below one: nothing takes it out of the tree. */
+/** Declares a frame irrelevant that was just opened: no operation removes it from the tree. */
 function discard(near: Frame, { data }: Answer): Act[] | undefined {
   const made = handle((data as { handle?: unknown } | null)?.handle);
   return made ? [{ ...invalidate({ ...near, handle: made }, 'opened by mistake'), undo: () => undefined }] : undefined;
@@ -94,7 +94,7 @@ export const replan = (frame: Frame, to: Change, from?: Change): Act => ({
   undo: () => from && [replan(frame, from, to)],
 });
 
-/** Starts a planned frame, or takes up a blocked one, which is set aside again with what it waits for. */
+/** Starts a planned frame, or takes up a blocked one. The undo of the latter blocks it again, for the same reason. */
 export const activate = (frame: Frame, before?: Details): Act => ({
   name: `${frame.status === 'blocked' ? 'Take up' : 'Start'} ${frame.handle}`,
   operation: 'stack_frame_activate',
@@ -104,7 +104,7 @@ export const activate = (frame: Frame, before?: Details): Act => ({
   undo: () => (frame.status === 'blocked' && before?.results ? [pop(frame, 'blocked', before.results)] : undefined),
 });
 
-/** Opens a frame again. What it was before ends it again: its results, or the reason why it was irrelevant. */
+/** Opens a frame again. The undo ends it again with the results, or the reason, that it had. */
 export const reopen = (frame: Frame, before?: Details): Act => ({
   name: `Open ${frame.handle} again`,
   operation: 'stack_frame_reopen',
@@ -126,7 +126,7 @@ export const retry = (frame: Frame): Act => ({
   undo: (answer) => discard(frame, answer),
 });
 
-/** Declares a frame irrelevant, with what is planned below it. Only a blocked frame does not come back as it was. */
+/** Declares a frame irrelevant, with the planned ones below it. The undo opens them again; a blocked frame has none. */
 export const invalidate = (frame: Frame, reason: string): Act => ({
   name: `Declare ${frame.handle} irrelevant`,
   operation: 'stack_frame_invalidate',

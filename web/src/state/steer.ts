@@ -51,17 +51,17 @@ export async function perform(acts: Act[], name = acts[0]?.name ?? ''): Promise<
 }
 
 let last: Promise<unknown> = Promise.resolve();
-/** Until the frames are read as the last change left them. */
+/** Resolves once the frames are read after the last change. */
 let settled: Promise<void> = Promise.resolve();
 
-/** Takes a step once those before it are done and the frames are read as they left them. */
+/** Takes a step after those before it, once the frames are read again. */
 export function inTurn(step: () => Promise<unknown> | undefined): void {
   last = last.then(() => settled).then(step).catch((error: unknown) => {
     done.value = { text: told(error), failed: true, undo: undefined };
   });
 }
 
-/** Takes back what was done last, which may still be under way. */
+/** Takes the last change back, after it has ended. */
 export function undoLast(): void {
   inTurn(() => {
     const undo = done.value?.undo;

@@ -77,7 +77,7 @@ function haystack(frame: Frame): string {
   return text;
 }
 
-/** Where a frame has the words that were looked for, if its title does not show them all. */
+/** The parts of a frame in which a filter found its words, apart from the title. */
 export function whyFound(frame: Frame, words: string): string {
   const has = (text: string | undefined, word: string): boolean => Boolean(text?.toLowerCase().includes(word));
   const places = new Set<string>();
@@ -122,7 +122,7 @@ export function matches(tree: Tree, words: string, kind: Kind, found: Set<string
   return places;
 }
 
-/** The places of the frames in the list: all not below a closed one, or those that a filter lets through and all above. */
+/** The places of the rows of the list: all frames not below a closed one, or those that a filter finds, with those above them. */
 export function listedPlaces(tree: Tree, closed: Set<string>, shown: Set<number> | undefined): number[] {
   if (shown) return [...withAbove(tree, shown)].sort((a, b) => a - b);
   const places: number[] = [];
@@ -141,7 +141,7 @@ export interface Row {
   siblings: number;
   /** Whether frames below it are shown; nothing if there are none. */
   open: boolean | undefined;
-  /** Whether it is shown only for what is below it. */
+  /** Whether it is shown only for the frames below it. */
   aside: boolean;
 }
 

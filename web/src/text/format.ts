@@ -1,6 +1,6 @@
 /** Figures and times in the reader's language and zone. */
 
-/** A form of the reader's language. It is made when it is first wanted: that takes longer than all that is written in it. */
+/** A formatter, created at its first use: creating one takes longer than all its other work. */
 function form<T>(make: () => T): () => T {
   let made: T | undefined;
   return () => (made ??= make());

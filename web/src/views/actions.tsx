@@ -11,15 +11,15 @@ export const form = signal<{ name: FormName; frame: Frame } | undefined>(undefin
 
 interface Offer {
   name: string;
-  /** What it does, in a few words. */
+  /** A short description. */
   what: string;
   form?: FormName;
   act?: (frame: Frame) => Promise<Act>;
-  /** Whether something is taken away by it. */
+  /** Whether it removes something. */
   danger?: boolean;
 }
 
-/** What a frame is before it is changed, so that it can be again. */
+/** The details of a frame before a change, for its undo. */
 const before = (frame: Frame): Promise<Details> => data().details(frame.handle);
 
 /** What can be done with a frame as it stands. */
@@ -93,9 +93,9 @@ interface SheetProps {
   ready: boolean;
   close: () => void;
   confirm: string;
-  /** What is still to be filled in. */
+  /** A hint at fields that are still to be filled in. */
   missing?: string;
-  /** Whether something is taken away by it. */
+  /** Whether it removes something. */
   danger?: boolean;
   children: preact.ComponentChildren;
 }

@@ -56,7 +56,7 @@ export function App() {
 function Head() {
   const all = tree.value.frames.length;
   const count = shown.value?.size;
-  // What is filtered is seen in these views alone.
+  // Only these views show the effect of the filter.
   const isListed = view.value === 'frames' || view.value === 'flame';
   return (
     <header class="head">

@@ -14,7 +14,7 @@ export const Line = ({ text, class: className }: { text: string; class?: string 
   <bdi class={className}>{line(text)}</bdi>
 );
 
-/** A text of somebody else as one line, in which words that were looked for are marked. */
+/** A text of somebody else as one line, with the words of the filter marked. */
 export const Marked = ({ text, words }: { text: string; words: string }) => {
   const wanted = words.split(/\s+/).filter(Boolean);
   if (wanted.length === 0) return <Line text={text} />;
@@ -120,7 +120,7 @@ export function Tabs<T extends string>({ name, id, all, chosen, choose }: TabsPr
   );
 }
 
-/** Brings the frame into sight where it stands below the view and not beside it. */
+/** Scrolls to the frame on narrow screens, where it stands below the view. */
 export function seeFrame(): void {
   requestAnimationFrame(() => {
     const detail = document.getElementById('detail');
@@ -131,7 +131,7 @@ export function seeFrame(): void {
 /** How much larger than usual texts are: on a large screen, or where the reader wants it so. */
 export const zoomed = (): number => Number.parseFloat(getComputedStyle(document.documentElement).fontSize) / 16 || 1;
 
-/** Keeps what can't be drawn from taking the rest of the page with it. */
+/** Confines an error while drawing a part to that part. */
 export function Guard({ children }: { children: ComponentChildren }) {
   const [error] = useErrorBoundary((thrown) => console.error(thrown));
   return error ? <Problem text={`This can't be shown: ${error instanceof Error ? error.message : String(error)}`} /> : <>{children}</>;

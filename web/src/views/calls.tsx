@@ -29,7 +29,7 @@ export function CallsView() {
 const billed = (hundredths: number | undefined): number | undefined =>
   hundredths === undefined ? undefined : Math.round(hundredths / 100);
 
-/** What frames have saved or cost, in a sentence. */
+/** A sentence on the savings or costs of frames. */
 function Verdict({ requests, withFrames, without, verb }: { requests: number; withFrames: number | undefined; without: number | undefined; verb: string }) {
   const asked = counted(requests, 'request');
   if (withFrames === undefined) return <p>{asked}.</p>;

@@ -1,4 +1,4 @@
-/** The axis of the flame chart: where work begins after a pause, and round times or amounts within it. */
+/** The axis of the flame chart: beginnings of work after a pause, and round times or amounts within it. */
 
 import { date, day, DAY, short, time, timeShort } from '../text/format.ts';
 import type { Layout, Measure } from './flame-layout.ts';
@@ -7,7 +7,7 @@ import type { Layout, Measure } from './flame-layout.ts';
 export interface Tick {
   x: number;
   label: string;
-  /** Whether work begins there; such marks come before others where there is no room for both. */
+  /** Whether work begins there. Such marks have precedence where there is no room for all. */
   begins: boolean;
 }
 

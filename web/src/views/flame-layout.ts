@@ -11,7 +11,7 @@ export interface Rect {
   x0: number;
   x1: number;
   row: number;
-  /** The row of the frame that opened it; its own where none did. */
+  /** The row of the frame above it; its own for an outermost frame. */
   above: number;
 }
 
@@ -134,7 +134,7 @@ function withoutPauses(spans: Span[]): Scale {
   };
 }
 
-/** Places spans side by side where they don't overlap, and below one another where they do. Returns how many rows. */
+/** Places spans side by side where they don't overlap, and else below one another. Returns the number of rows. */
 function placed(spans: Span[], row: number, above: number, scale: (value: number) => number, rects: Rect[]): number {
   const lanes: { end: number; spans: Span[] }[] = [];
   for (const span of spans.toSorted((a, b) => a.from - b.from)) {

@@ -33,7 +33,7 @@ export interface Look {
   colourOf: (frame: Frame) => number;
   colours: string[];
   ticks: Tick[];
-  /** Where the width stands for work, with pauses between. */
+  /** The stretches of work, with pauses between them. */
   runs: Layout['runs'];
   style: CSSStyleDeclaration;
 }
@@ -88,7 +88,7 @@ export function paint(context: CanvasRenderingContext2D, rects: Rect[], look: Lo
     for (const rect of members) {
       const [left, top, wide, tall] = box(rect);
       if (wide >= BORDERED) context.rect(left + 0.5, top + 0.5, wide - 1, tall - 1);
-      // Work beside other work stands further below: a line leads to what opened it.
+      // Concurrent work stands further below: a line connects it with the frame above it.
       if (rect.row > rect.above + 1) {
         context.moveTo(left + 0.5, axis + (rect.above + 1) * row - 1);
         context.lineTo(left + 0.5, top);
@@ -110,7 +110,7 @@ export function paint(context: CanvasRenderingContext2D, rects: Rect[], look: Lo
     if (!rect) continue;
     const [left, top, wide, tall] = box(rect);
     if (wide < 3 * weight) {
-      // A frame around it would hide it.
+      // An outline would hide it.
       const middle = left + wide / 2;
       context.fillStyle = style.color;
       context.beginPath();
@@ -129,7 +129,7 @@ export function paint(context: CanvasRenderingContext2D, rects: Rect[], look: Lo
   context.globalAlpha = 1;
 }
 
-/** Writes the labels of the axis: where work begins, and between these whatever has room. */
+/** Writes the labels of the axis: first the beginnings of work, then others where there is room. */
 function axisLabels(context: CanvasRenderingContext2D, look: Look, place: (x: number) => number, zoom: number): void {
   const taken: [number, number][] = [];
   for (const tick of look.ticks.toSorted((a, b) => Number(b.begins) - Number(a.begins))) {
@@ -142,7 +142,7 @@ function axisLabels(context: CanvasRenderingContext2D, look: Look, place: (x: nu
   }
 }
 
-/** The widths of characters in a font: measuring each text anew would take longer than all the rest. */
+/** The widths of characters in a font: measuring each text again would take longer than everything else. */
 let widths = new Map<string, number>();
 let measured = '';
 

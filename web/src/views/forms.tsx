@@ -193,7 +193,7 @@ const HOW: Record<string, string> = {
 };
 const WHY: Record<string, string> = { changed_since: 'was changed since the frame ended' };
 
-/** What a rollback would do, as the name of its button. */
+/** The name of the button of a rollback. */
 function toDo(restored: Rollback['restored']): string {
   const deleted = restored.filter((it) => it.how === 'removed').length;
   const others = restored.length - deleted;

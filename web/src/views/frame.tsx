@@ -25,7 +25,7 @@ export function FrameView() {
   const it = frame.value;
   const wanted = route.value.frame;
   const box = useRef<HTMLElement>(null);
-  // Another frame begins at its top.
+  // Another frame is shown from its top.
   useEffect(() => {
     box.current?.scrollTo(0, 0);
     if ((box.current?.getBoundingClientRect().top ?? 0) < 0) box.current?.scrollIntoView();
@@ -74,7 +74,7 @@ export function FrameView() {
   );
 }
 
-/** A frame above, with its title: both lead to it. */
+/** A link to a frame above, with its title. */
 const Above = ({ frame: it }: { frame: Frame }) => (
   <a href={address(towards({ frame: it.handle, tab: 'overview' }))} title={line(it.title)}><span class="handle">{it.handle}</span> <Line text={it.title} /></a>
 );
@@ -133,7 +133,7 @@ const SOURCES: Record<string, string> = {
 
 const FATES: Record<NonNullable<ChangedFile['fate']>, string> = { created: 'new', rewritten: 'written anew', removed: 'removed' };
 
-/** How agents are told to open a session. */
+/** The commands with which agents open a session. */
 const OPENERS: Record<string, string> = { opencode: 'opencode -s', 'claude-code': 'claude --resume', codex: 'codex resume', pi: 'pi --session' };
 
 /** The command that opens the frame's session in its agent, where there is one. */
@@ -143,7 +143,7 @@ function resume({ view, workedIn = '' }: Details): string | undefined {
   return opener && /^[\w.][\w.-]*$/.test(workedIn) ? `${opener} ${workedIn}` : undefined;
 }
 
-/** What said whether the work is right, what failed, and what nothing has checked. */
+/** The checks of the work, its failures, and the files that no check has covered. */
 function Checks({ evidence: { checks = [], failures = [], neverChecked, unchecked = [] } }: { evidence: Evidence }) {
   if (checks.length + failures.length + unchecked.length === 0 && !neverChecked) return null;
   return (

@@ -61,7 +61,7 @@ export function MessageList({ first, more, whole, frames = false }: MessageListP
 
 interface MessageProps {
   message: Message;
-  /** When the message before it was. */
+  /** The time of the message before it. */
   before: number | undefined;
   whole: ((message: Message) => Promise<Message>) | undefined;
   frames: boolean;
@@ -146,7 +146,7 @@ function ToolView({ part }: { part: Part }) {
   );
 }
 
-/** What a tool was called with, by name; nothing where that is no whole JSON object. */
+/** The arguments of a call by name; nothing if they are no complete JSON object. */
 function argumentsOf(input: string): [string, string][] | undefined {
   try {
     const given: unknown = JSON.parse(input);

@@ -3,10 +3,10 @@ import { active, tree } from '../state/model.ts';
 import { counted } from '../text/format.ts';
 import { Handle, Line, Sign } from './bits.tsx';
 
-/** Frames of a kind that are named before only their number is. */
+/** The most frames of a kind that are listed. */
 const MOST = 8;
 
-/** Where the work stands, while no frame is chosen. */
+/** The open, blocked and planned frames, shown while no frame is chosen. */
 export function Now() {
   const all = tree.value.frames;
   return (

@@ -11,8 +11,8 @@ export interface Row {
 }
 
 /**
- * The rows of a patch. One that was cut may end anywhere. One that was rebuilt from edits has a part for each of them,
- * and no numbers where it is not known which lines they changed.
+ * The rows of a patch. One that was cut may end anywhere. One that was rebuilt from edits has a part for each edit, and
+ * line numbers only where they are known.
  */
 export function rowsOf(patch: string, isRebuilt = false): Row[] {
   const rows: Row[] = [];

@@ -1,4 +1,4 @@
-/** What the charts of calls share. */
+/** The common parts of the charts of calls. */
 
 import { signal, useSignalEffect } from '@preact/signals';
 import type { RefObject } from 'preact';
@@ -58,7 +58,7 @@ function axes(style: CSSStyleDeclaration): uPlot.Axis[] {
   ];
 }
 
-/** What is the same in every chart of tokens by call, which reach up to `largest`. */
+/** The common options of charts of tokens by call, with values up to `largest`. */
 export function frame(style: CSSStyleDeclaration, largest: number): Pick<uPlot.Options, 'scales' | 'legend' | 'cursor' | 'axes'> {
   return {
     scales: { x: { time: false }, y: { range: [0, largest * 1.08] } },

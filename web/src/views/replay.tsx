@@ -40,7 +40,7 @@ const WAYS: Record<string, string> = {
   frames: 'what stands for finished work, and the rest as it was',
 };
 
-/** What frames would have changed, in a sentence. */
+/** A sentence on the effect of frames. */
 function Outcome({ ways }: { ways: Way[] }) {
   const [frames, linear] = [ways.find((it) => it.way === 'frames'), ways.find((it) => it.way === 'linear')];
   if (!frames || !linear) return null;
@@ -99,7 +99,7 @@ function Ways({ name, ways }: { name: string; ways: Way[] }) {
 
 const most = (curves: Curve[]): number => curves.flatMap(({ tokens: sizes }) => sizes).reduce((a, b) => Math.max(a, b), 1);
 
-/** The tokens of each request, a line for each way, in the colours that the table below names. */
+/** The tokens of each request, a line for each way, in the colours of the table. */
 function Curves({ curves }: { curves: Curve[] }) {
   const box = useRef<HTMLDivElement>(null);
   const key = useRef<HTMLSpanElement>(null);

@@ -11,7 +11,7 @@ import { worked } from './flame-layout.ts';
 import { move } from './moves.ts';
 import { CHECKED, shortId, standing } from './words.ts';
 
-/** The planned frame that is dragged, and where it would go if it were let go now. */
+/** The planned frame that is dragged, and its place if it were dropped now. */
 const dragged = signal<string | undefined>(undefined);
 const target = signal<{ handle: string; where: 'before' | 'into' } | undefined>(undefined);
 
@@ -57,7 +57,7 @@ export function RowView({ place, at, height }: RowProps) {
   );
 }
 
-/** What a row says of a frame behind its title. */
+/** The remarks on a frame after the title in its row. */
 function Facts({ frame: it }: { frame: Frame }) {
   const above = tree.value.get(it.parent);
   const session = it.session !== above?.session ? sessionOf(it.session) : undefined;
@@ -91,7 +91,7 @@ function Facts({ frame: it }: { frame: Frame }) {
 const rowOf = (event: Event): HTMLElement | null => (event.target instanceof Element ? event.target.closest<HTMLElement>('.row') : null);
 const frameOf = (event: Event): Frame | undefined => tree.value.get(rowOf(event)?.dataset['frame']);
 
-/** What the mouse does in the list: handlers of the list itself, so that rows need none. */
+/** Handlers of the mouse for the list itself, so that rows need none. */
 export const mouse = {
   onClick: (event: MouseEvent): void => {
     const it = frameOf(event);

@@ -106,7 +106,7 @@ export function TreeView() {
   );
 }
 
-/** What the columns of the list are. */
+/** The heads of the list's columns. */
 const Columns = () => (
   <div class="columns" aria-hidden="true">
     <span class="title">Frame</span>
@@ -119,7 +119,7 @@ const Columns = () => (
   </div>
 );
 
-/** Where a frame stands in the list, whose places rise. */
+/** The position of a frame in the list, whose places are sorted. */
 function place(all: number[], handle: string | undefined): number {
   const wanted = handle === undefined ? -1 : tree.peek().place(handle);
   let [low, high] = [0, all.length];
@@ -131,7 +131,7 @@ function place(all: number[], handle: string | undefined): number {
   return wanted >= 0 && all[low] === wanted ? low : -1;
 }
 
-/** The frame that is chosen where none was: one in which an agent works, else the first. */
+/** The frame to choose first: one that an agent works in, else the first of the list. */
 function firstChosen(all: number[]): string | undefined {
   const { frames } = tree.value;
   const worked = all.find((at) => active.value.has(frames[at]?.handle ?? ''));

@@ -31,6 +31,7 @@ export function WindowStrip() {
   const id = session.value?.id;
   const loaded = useLoaded(id, () => data().window(id ?? ''));
   const value = loaded.value.value;
+  // A session without calls of the model has no window.
   if (!id || value?.tokens === 0) return null;
   // Its place is kept while it is read.
   if (!value) return loaded.value.problem ? null : <span class="strip" />;
@@ -57,7 +58,7 @@ export function WindowView() {
   if (!value) return <Note>Reading …</Note>;
   const { parts: all, whole } = parts(value);
   const used = all.filter(({ kind }) => kind !== 'free');
-  // Next to much that is free, little is seen of what is not.
+  // Beside a large free part the others are too small to see.
   const isSmall = value.limit !== undefined && value.tokens < value.limit / 4;
   const kinds = [...value.parts.map((part) => part.kind), ...(value.free === undefined ? [] : ['free'])];
   const sizeOf = (kind: string): number => (kind === 'free' ? value.free : value.parts.find((it) => it.kind === kind)?.tokens) ?? 0;
