@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
+import type { Page } from '@playwright/test';
 import { expect, expectSeen, row, test } from './browser.ts';
 
 const axe = readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
@@ -55,13 +56,31 @@ test('on a narrow screen a chosen frame comes into sight, and has room', async (
   await expect(row(page, 'f2')).toBeInViewport();
 });
 
-test('axe finds nothing in a form', async ({ page, served }) => {
-  await served(12, '/f9');
-  await page.locator('.actions').getByRole('button', { name: 'Pop', exact: true }).click();
-  await expect(page.getByRole('dialog')).toBeVisible();
+const faults = async (page: Page): Promise<string[]> => {
   await page.evaluate(await axe);
   const found = await page.evaluate(() => (window as unknown as { axe: { run: (options: object) => Promise<{ violations: { id: string }[] }> } }).axe.run({ resultTypes: ['violations'] }));
-  expect(found.violations.map(({ id }) => id)).toEqual([]);
+  return found.violations.map(({ id }) => id);
+};
+
+test('axe finds nothing in a form, the help, a filtered list, and where nothing is chosen or there', async ({ page, served }) => {
+  await served(12);
+  await expect(page.locator('.now')).toContainText('Planned');
+  expect(await faults(page)).toEqual([]);
+  await page.keyboard.press('?');
+  await expect(page.getByRole('dialog')).toBeVisible();
+  expect(await faults(page)).toEqual([]);
+  await page.keyboard.press('Escape');
+  await row(page, 'f9').click();
+  await page.locator('.actions').getByRole('button', { name: 'Pop', exact: true }).click();
+  await expect(page.getByRole('dialog')).toBeVisible();
+  expect(await faults(page)).toEqual([]);
+  await page.keyboard.press('Escape');
+  await page.locator('#filter').fill('result of 3');
+  await expect(page.locator('.why').first()).toHaveText('in its result');
+  expect(await faults(page)).toEqual([]);
+  await served(0);
+  await expect(page.locator('.empty')).toBeVisible();
+  expect(await faults(page)).toEqual([]);
 });
 
 test.describe('for a reader of another language', () => {

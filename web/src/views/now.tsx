@@ -22,7 +22,7 @@ function Group({ name, frames, why = false }: { name: string; frames: Frame[]; w
   if (frames.length === 0) return null;
   return (
     <section>
-      <h3>{name}</h3>
+      <h2>{name}</h2>
       <ul>
         {frames.slice(0, MOST).map((it) => (
           <li key={it.handle}>
