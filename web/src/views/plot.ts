@@ -54,7 +54,7 @@ function axes(style: CSSStyleDeclaration): uPlot.Axis[] {
   const axis = { stroke: property('--dim'), grid, ticks: grid, font: `${Math.round(12 * zoomed())}px ${style.fontFamily}` };
   return [
     { ...axis, label: 'Call', labelFont: axis.font, labelSize: 20 * zoomed(), incrs: WHOLE, values: (_, all) => all.map((it) => (Number.isInteger(it) ? exact(it) : '')) },
-    { ...axis, label: 'Tokens', labelFont: axis.font, labelSize: 20 * zoomed(), size: 56 * zoomed(), values: (_, all) => all.map((it) => short(it)) },
+    { ...axis, label: 'Tokens', labelFont: axis.font, labelSize: 20 * zoomed(), size: 56 * zoomed(), space: 44 * zoomed(), values: (_, all) => all.map((it) => short(it)) },
   ];
 }
 

@@ -34,7 +34,7 @@ export function WindowStrip() {
   // A session without calls of the model has no window.
   if (!id || value?.tokens === 0) return null;
   // Its place is kept while it is read.
-  if (!value) return loaded.value.problem ? null : <span class="strip" />;
+  if (!value) return loaded.value.problem ? null : <span class="strip dim">…</span>;
   const { parts: all, whole } = parts(value);
   return (
     <button type="button" class="strip" onClick={() => go({ view: 'window' })} title={`${spoken(value)}. Shows what fills it.`}>
