@@ -104,6 +104,40 @@ test('what the command line does is seen, and what the page does counts', async 
   expect(desk.run('show', 'f2')).toContain('They are dropped');
 });
 
+test('what begins or ends frames is taken back', async ({ page, desk }) => {
+  desk.run('push', 'Make the parser read comments', '-c', 'tests are green', '--here');
+  desk.run('plan', 'Printer', '-c', 'it prints them');
+  desk.run('plan', '--parent', 'f2', 'Layout', '-c', 'it is stable');
+  await page.goto(await desk.serve());
+  const actions = page.locator('.actions');
+  const tree = (wanted: RegExp) => expect.poll(() => desk.run('tree')).toMatch(wanted);
+  const fill = async (name: string, fields: Record<string, string>): Promise<void> => {
+    await actions.getByRole('button', { name, exact: true }).click();
+    for (const [label, text] of Object.entries(fields)) await page.getByLabel(label).fill(text);
+    await page.locator('dialog').getByRole('button', { name, exact: true }).click();
+    await expect(page.getByRole('dialog')).toHaveCount(0);
+  };
+  await row(page, 'f2').click();
+  await fill('Invalidate', { 'Why it is no longer relevant': 'Nobody prints' });
+  await tree(/⊘ f2[^]*⊘ f3/);
+  await page.keyboard.press('u');
+  await tree(/○ f2[^]*○ f3/);
+
+  await row(page, 'f1').click();
+  await fill('Push', { 'Title, two to five words': 'Find the cause', 'What “done” means, so that it can be checked': 'it is known' });
+  await tree(/▶ f4/);
+  await page.keyboard.press('u');
+  await tree(/⊘ f4/);
+
+  await fill('Block', { 'What it waits for, and what was done so far': 'An answer about the format' });
+  await tree(/‖ f1/);
+  await actions.getByRole('button', { name: 'Take up' }).click();
+  await tree(/▶ f1/);
+  await page.keyboard.press('u');
+  await tree(/‖ f1/);
+  expect(desk.run('show', 'f1')).toContain('An answer about the format');
+});
+
 test('whatever a recorded session holds is shown', async ({ page, desk }) => {
   const recordings = fileURLToPath(new URL('../../crates/recordings/tests/recordings/', import.meta.url));
   desk.run('import', '--here', '--yes', recordings);
