@@ -118,8 +118,11 @@ test('what is planned is moved by keys and by the mouse', async ({ page, served 
   project.answers.set('stack_frame_plan', () => ({ data: [{ handle: 'f13', sessionID: 'plan-1', title: 'x' }] }));
   await page.getByRole('tree').focus();
   // Keys wait until the change before them is done.
+  project.slowness = 200;
   for (const key of ['Alt+ArrowUp', 'Alt+ArrowDown', 'Alt+ArrowRight']) await page.keyboard.press(key);
   await expect.poll(() => project.changes.length).toBe(4);
+  expect(project.atOnce).toBe(1);
+  project.slowness = 0;
   await expect(page.getByRole('button', { name: 'Undo' })).toBeEnabled();
   await row(page, 'f12').dragTo(row(page, 'f10'), { targetPosition: { x: 200, y: 3 } });
   await expect.poll(() => project.changes.map(({ operation, args }) => [operation, args])).toEqual([
