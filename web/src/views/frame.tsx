@@ -90,7 +90,7 @@ function facts(it: Frame): string {
     it.endedAt ? `ended ${isSameDay(it.endedAt, it.begunAt ?? it.createdAt) ? timeShort(it.endedAt) : date(it.endedAt)}` : '',
     time > 0 ? `${isGoingOn ? 'open for' : 'took'} ${duration(time)}` : '',
     last ? `its session was last active ${ago(last, now.value)}` : '',
-    it.tokens ? `about ${tokens(it.tokens)} of work, with that below it` : '',
+    it.tokens ? `about ${tokens(it.tokens)} of work${it.ownTokens !== undefined && it.ownTokens < it.tokens ? `, ${exact(it.ownTokens)} of them in it and the others below` : ''}` : '',
   ].filter(Boolean).join(' · ');
 }
 
