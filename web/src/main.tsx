@@ -5,6 +5,7 @@ import { begin, data, problem, told } from './state/model.ts';
 import { begin as beginRoute, go, route } from './state/route.ts';
 import { begin as beginTheme } from './state/theme.ts';
 import { App } from './views/app.tsx';
+import { seeFrame } from './views/bits.tsx';
 import { server } from './views/projects.tsx';
 import './style/page.css';
 
@@ -18,7 +19,11 @@ async function start(): Promise<void> {
     if (source instanceof Live) server.value = source;
     await begin(source);
     const { start: first } = data();
+    const { replay } = data();
     if (first && !route.value.frame) go({ frame: first }, true);
+    else if (route.value.frame) seeFrame();
+    // The subject of a replay are its figures.
+    if (replay && !location.hash) go({ view: 'calls' }, true);
   } catch (error) {
     problem.value = told(error);
   }

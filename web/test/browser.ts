@@ -60,9 +60,11 @@ export const row = (page: Page, handle: string) => page.locator(`#row-${handle}`
 
 /** That an element is on the screen, and not only in the document. */
 export async function expectSeen(page: Page, selector: string): Promise<void> {
-  const box = await page.locator(selector).first().boundingBox();
-  expect(box, selector).not.toBeNull();
-  expect(Math.min(box?.width ?? 0, box?.height ?? 0), selector).toBeGreaterThan(4);
+  // A view that reads anew shows nothing for a moment.
+  await expect.poll(async () => {
+    const box = await page.locator(selector).first().boundingBox();
+    return Math.min(box?.width ?? 0, box?.height ?? 0);
+  }, selector).toBeGreaterThan(4);
 }
 
 export { expect };

@@ -1,5 +1,10 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { Page } from '@playwright/test';
 import { expect, expectSeen, test } from './browser.ts';
+import { report } from './fixture.ts';
+import { offline } from './offline.ts';
 
 /** The number of colours in a part of the flame chart. */
 const colours = (page: Page): Promise<number> =>
@@ -57,6 +62,24 @@ test('each part of the window opens its messages', async ({ page, file }) => {
   await expect(page.getByText('read src/parser.rs')).toHaveCount(0);
   await page.locator('.part-messages').getByRole('link', { name: 'f2' }).click();
   await expect(page.locator('#detail h2')).toContainText('f2');
+});
+
+test('a recorded session is drawn as it could have been sent', async ({ page }) => {
+  const made = report(60);
+  const session = made.frames.sessions[0]!.id;
+  const way = (name: string) => ({ way: name, whole: { largest: 5, input: 9, billed: 9, billedWithReads: 9 }, used: 4, kept: 3, edits: 2, verbatim: 1, reads: 1 });
+  made.replay = {
+    report: { sessions: [{ session, ways: [way('linear'), way('frames')] }], sum: [] },
+    curves: [{ session, curves: [{ way: 'linear', tokens: [3, 5] }, { way: 'frames', tokens: [3, 4] }] }],
+  };
+  const folder = await mkdtemp(join(tmpdir(), 'replay-'));
+  await writeFile(join(folder, 'replay.html'), await offline(made));
+  await page.goto(`file://${join(folder, 'replay.html')}#/?view=calls`);
+  await expectSeen(page, '.uplot canvas');
+  await expect(page.locator('.ways tbody th')).toHaveText(['━ linear', '━ frames']);
+  await page.locator('.u-over').hover({ position: { x: 5, y: 5 } });
+  await expect(page.locator('.u-legend')).toContainText('linear3');
+  await rm(folder, { recursive: true });
 });
 
 test('a mark of the calls opens what left beside what stands for it', async ({ page, file }) => {

@@ -95,9 +95,9 @@ function details(frame: Frame): Details {
     resultsSource: 'agent', createdAt: frame.createdAt, ...(frame.begunAt ? { begunAt: frame.begunAt } : {}), ...(frame.endedAt ? { endedAt: frame.endedAt } : {}),
     artifacts: ['src/parser.rs', 'docs/notes.md'], changedArtifacts: { 'src/parser.rs': 'changed' },
     decisions: ['Comments are tokens, since the printer has to keep them'], pins: frame.pins ? { p1: 'Never touch migrations/', p2: 'Ask before adding a dependency' } : {},
-    evidence: { changes: [{ path: 'src/parser.rs', added: 26, removed: 3 }], checks: [{ command: 'cargo test -p parser', passed: true }, { command: 'cargo clippy', passed: false }] },
+    evidence: { changes: [{ path: 'src/parser.rs', added: 26, removed: 3 }], checks: [{ line: 'cargo test -p parser', passed: true, said: '12 passed' }, { line: 'cargo clippy', passed: false }], failures: [{ what: 'ls samples', how: 'no such folder' }], unchecked: ['docs/notes.md'] },
     logPath: `.callstack/logs/${frame.handle}.md`, workedIn: frame.session ?? '',
-    view: { workedMs: 166_000, open: `opencode -s ${frame.session}` },
+    view: { host: 'opencode' },
   };
 }
 

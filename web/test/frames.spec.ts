@@ -9,6 +9,8 @@ test('a file from the disk shows everything, changes nothing and asks for nothin
   await row(page, 'f2').click();
   await expect(page.getByRole('heading', { level: 2 })).toContainText('f2');
   await expect(page.getByText('The tokenizer dropped every line')).toBeVisible();
+  await expect(page.locator('.checks li')).toHaveText(['✓ passed cargo test -p parser 12 passed', '✗ failed cargo clippy ', '✗ failed ls samples no such folder']);
+  await expect(page.locator('#tab-panel')).toContainText('Changed after the last check: docs/notes.md');
   await expect(page.locator('.actions')).toHaveCount(0);
   for (const [tab, seen] of [['Diff', 'without_comments'], ['Log', 'Make the parser read comments, please.'], ['Fold', 'stand for them']] as const) {
     await page.getByRole('tab', { name: tab }).click();
@@ -97,6 +99,10 @@ test('the filter finds titles, results and files, with the frames above them', a
   await expect(row(page, 'f25')).toBeVisible();
   await expect(row(page, 'f1')).toHaveClass(/aside/);
   await expect(row(page, 'f2')).toHaveCount(0);
+  await page.locator('#filter').fill('the 22 (');
+  await expect(page.getByText('No frame matches.')).toBeVisible();
+  await page.locator('#filter').fill('THE 22');
+  await expect(row(page, 'f22').locator('mark')).toHaveText(['the', '22']);
   await page.locator('#filter').fill('tokenizer dropped');
   await expect(row(page, 'f2')).toBeVisible();
   await page.locator('#filter').fill('nothing has this');
@@ -105,6 +111,20 @@ test('the filter finds titles, results and files, with the frames above them', a
   await page.getByLabel('Frames to show').selectOption('unfinished');
   await expect(row(page, 'f59')).toBeVisible();
   await expect(row(page, 'f2')).toHaveCount(0);
+});
+
+test('what can not be drawn leaves the rest of the page as it is', async ({ page, served, wrong }) => {
+  const project = await served(12);
+  project.report.details['f3'] = { ...project.report.details['f3']!, artifacts: null as unknown as string[] };
+  await row(page, 'f3').click();
+  await expect(page.locator('#tab-panel')).toContainText("This can't be shown");
+  await page.getByRole('tab', { name: 'Diff' }).click();
+  await expect(page.locator('#tab-panel')).toContainText('Nothing is recorded.');
+  await row(page, 'f4').click();
+  await expect(page.locator('#tab-panel')).toContainText('cargo clippy');
+  // It is told to whoever looks for it.
+  expect(wrong.length).toBeGreaterThan(0);
+  wrong.length = 0;
 });
 
 test('an address leads to a frame, and the history back', async ({ page, file }) => {

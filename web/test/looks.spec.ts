@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { expect, expectSeen, test } from './browser.ts';
+import type { Page } from '@playwright/test';
+import { expect, expectSeen, row, test } from './browser.ts';
 
 const axe = readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
@@ -34,13 +35,52 @@ for (const colorScheme of ['light', 'dark'] as const) {
   });
 }
 
-test('axe finds nothing in a form', async ({ page, served }) => {
-  await served(12, '/f9');
-  await page.locator('.actions').getByRole('button', { name: 'Pop', exact: true }).click();
-  await expect(page.getByRole('dialog')).toBeVisible();
+for (const width of [360, 1280]) {
+  test(`what is below a frame stands further in at ${width} pixels`, async ({ page, file }) => {
+    await page.setViewportSize({ width, height: 740 });
+    await file(60);
+    const places = await page.locator('.row').evaluateAll((rows) =>
+      rows.map((row) => [Number(row.getAttribute('aria-level')), row.querySelector('.sign')?.getBoundingClientRect().left ?? 0] as const));
+    const left = new Map(places);
+    for (const level of [2, 3, 4]) expect(left.get(level), `level ${level}`).toBeGreaterThan(left.get(level - 1) ?? Infinity);
+  });
+}
+
+test('on a narrow screen a chosen frame comes into sight, and has room', async ({ page, file }) => {
+  await page.setViewportSize({ width: 360, height: 740 });
+  await file(60);
+  await row(page, 'f2').click();
+  await expect(page.locator('#detail h2')).toBeInViewport();
+  await expect(page.locator('.results')).toBeInViewport();
+  await page.getByRole('button', { name: 'All frames' }).click();
+  await expect(row(page, 'f2')).toBeInViewport();
+});
+
+const faults = async (page: Page): Promise<string[]> => {
   await page.evaluate(await axe);
   const found = await page.evaluate(() => (window as unknown as { axe: { run: (options: object) => Promise<{ violations: { id: string }[] }> } }).axe.run({ resultTypes: ['violations'] }));
-  expect(found.violations.map(({ id }) => id)).toEqual([]);
+  return found.violations.map(({ id }) => id);
+};
+
+test('axe finds nothing in a form, the help, a filtered list, and where nothing is chosen or there', async ({ page, served }) => {
+  await served(12);
+  await expect(page.locator('.now')).toContainText('Planned');
+  expect(await faults(page)).toEqual([]);
+  await page.keyboard.press('?');
+  await expect(page.getByRole('dialog')).toBeVisible();
+  expect(await faults(page)).toEqual([]);
+  await page.keyboard.press('Escape');
+  await row(page, 'f9').click();
+  await page.locator('.actions').getByRole('button', { name: 'Pop', exact: true }).click();
+  await expect(page.getByRole('dialog')).toBeVisible();
+  expect(await faults(page)).toEqual([]);
+  await page.keyboard.press('Escape');
+  await page.locator('#filter').fill('result of 3');
+  await expect(page.locator('.why').first()).toHaveText('in its result');
+  expect(await faults(page)).toEqual([]);
+  await served(0);
+  await expect(page.locator('.empty')).toBeVisible();
+  expect(await faults(page)).toEqual([]);
 });
 
 test.describe('for a reader of another language', () => {

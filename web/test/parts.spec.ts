@@ -5,6 +5,7 @@ import type { Frame } from '../src/source/data.ts';
 import { Tree } from '../src/state/tree.ts';
 import { command, option, texts } from '../src/text/command.ts';
 import { visible } from '../src/text/visible.ts';
+import { ticksOf } from '../src/views/flame-axis.ts';
 import { layout } from '../src/views/flame-layout.ts';
 import { rowsOf } from '../src/views/patch.ts';
 import { report } from './fixture.ts';
@@ -48,13 +49,18 @@ test('work side by side stands in rows of its own, and pauses are short', () => 
     frame('f3', 'f1', 1, 200, 800),
     frame('f4', undefined, 0, day, day + 1000),
   ]);
-  const { rects, at } = layout(tree, 'time', 2 * day);
+  const laid = layout(tree, 'time', 2 * day);
+  const { rects, runs } = laid;
   const of = (handle: string) => rects.find((rect) => rect.frame.handle === handle)!;
   expect([of('f1').row, of('f2').row, of('f3').row, of('f4').row]).toEqual([0, 1, 2, 0]);
   expect(of('f1').x1 - of('f1').x0).toBeGreaterThan(0.45);
   expect(of('f4').x0 - of('f1').x1).toBeLessThan(0.05);
-  expect(at(of('f4').x0)).toBeGreaterThanOrEqual(1000);
-  expect(at(1)).toBeCloseTo(day + 1000, 0);
+  expect(runs.map(({ x0, x1, from }) => [x0, x1, from])).toEqual([[0, of('f1').x1, 0], [of('f4').x0, 1, day]]);
+  // No time is told of a pause, and each piece of work begins with its date.
+  const ticks = ticksOf(laid, 'time', { from: 0, to: 1 }, 0.1);
+  expect(ticks.filter(({ begins }) => begins).map(({ x }) => x)).toEqual([0, of('f4').x0]);
+  expect(ticks.filter(({ x }) => x > of('f1').x1 + 1e-9 && x < of('f4').x0)).toEqual([]);
+  expect(ticksOf(layout(tree, 'tokens', 0), 'tokens', { from: 0, to: 1 }, 0.1)[0]).toEqual({ x: 0, label: '0', begins: true });
 });
 
 test('a patch is numbered, its pairs are known, and a cut one still shows', () => {
@@ -66,6 +72,9 @@ test('a patch is numbered, its pairs are known, and a cut one still shows', () =
   expect(rows.some((row) => row.pair !== undefined)).toBe(false);
   expect(rowsOf('@@ -1 +1 @@\n-a\n+b\n').map((row) => row.pair)).toEqual([undefined, 'b', 'a']);
   expect(rowsOf('@@ -1,5 +1,5 @@\n a\n-b')).toHaveLength(3);
+  expect(rowsOf('@@ -0,1 +0,2 @@\n-a\n+b\n+c\n@@ -4 +4 @@\n-d\n+e\n', true).map(({ text, before, after }) => [text, before ?? after])).toEqual([
+    ['Edit 1', undefined], ['a', undefined], ['b', undefined], ['c', undefined], ['Edit 2, from line 4', undefined], ['d', 4], ['e', 4],
+  ]);
   // A removed line that begins with dashes is no header.
   expect(rowsOf('@@ -1,2 +0,0 @@\n--- a\n-b\n').map((row) => row.text).slice(1)).toEqual(['-- a', 'b']);
 });

@@ -25,6 +25,11 @@ type Answering = (args: Record<string, unknown>) => { text?: string; data?: unkn
 
 export class Project {
   readonly changes: Asked[] = [];
+  /** The most changes that were under way at once. */
+  atOnce = 0;
+  /** The time that a change takes, in milliseconds. */
+  slowness = 0;
+  #underWay = 0;
   /** Answers of operations that are not those of the report. */
   readonly answers = new Map<string, Answering>();
   readonly report: Report;
@@ -110,6 +115,10 @@ export class Project {
       return;
     }
     this.changes.push({ operation, session: url.searchParams.get('session'), args });
+    this.#underWay += 1;
+    this.atOnce = Math.max(this.atOnce, this.#underWay);
+    await new Promise((done) => setTimeout(done, this.slowness));
+    this.#underWay -= 1;
     const answer = this.answers.get(operation)?.(args) ?? {};
     response.setHeader('Content-Type', 'application/json').end(JSON.stringify({ title: operation, text: answer.text ?? `${operation} done`, data: answer.data ?? {} }));
   }

@@ -93,7 +93,7 @@ test('a refusal keeps the form and says what to do', async ({ page, served }) =>
   project.refuse('f9 has open frames below it');
   await page.locator('.actions').getByRole('button', { name: 'Pop', exact: true }).click();
   await page.locator('dialog').getByRole('button', { name: 'Pop' }).click();
-  await expect(page.locator('dialog').getByRole('alert')).toHaveText('f9 has open frames below it Do something else.');
+  await expect(page.locator('dialog').getByRole('alert')).toHaveText('f9 has open frames below it. Do something else.');
 });
 
 test('files are rolled back after a look at them', async ({ page, served }) => {
@@ -103,7 +103,7 @@ test('files are rolled back after a look at them', async ({ page, served }) => {
     data: { frame: 'f3', restored: [{ path: 'src/a.rs', how: 'reverted' }], left: [{ path: 'b.rs', why: 'changed_since' }] },
   }));
   await page.locator('.actions').getByRole('button', { name: 'Roll back' }).click();
-  await expect(page.locator('dialog')).toContainText('b.rs changed since');
+  await expect(page.locator('dialog')).toContainText('b.rs was changed since the frame ended');
   await page.getByRole('button', { name: 'Restore 1 file' }).click();
   await page.getByRole('button', { name: 'Undo' }).click();
   await expect.poll(() => project.changes.map(({ args }) => args)).toEqual([
@@ -115,19 +115,14 @@ test('files are rolled back after a look at them', async ({ page, served }) => {
 
 test('what is planned is moved by keys and by the mouse', async ({ page, served }) => {
   const project = await served(12, '/f11');
-  // Keys move nothing while a change is under way.
-  const made = async (changes: number) => {
-    await expect.poll(() => project.changes.length).toBe(changes);
-    await expect(page.locator('.actions button').first()).toBeEnabled();
-  };
   project.answers.set('stack_frame_plan', () => ({ data: [{ handle: 'f13', sessionID: 'plan-1', title: 'x' }] }));
   await page.getByRole('tree').focus();
-  await page.keyboard.press('Alt+ArrowUp');
-  await made(1);
-  await page.keyboard.press('Alt+ArrowDown');
-  await made(2);
-  await page.keyboard.press('Alt+ArrowRight');
+  // Keys wait until the change before them is done.
+  project.slowness = 200;
+  for (const key of ['Alt+ArrowUp', 'Alt+ArrowDown', 'Alt+ArrowRight']) await page.keyboard.press(key);
   await expect.poll(() => project.changes.length).toBe(4);
+  expect(project.atOnce).toBe(1);
+  project.slowness = 0;
   await expect(page.getByRole('button', { name: 'Undo' })).toBeEnabled();
   await row(page, 'f12').dragTo(row(page, 'f10'), { targetPosition: { x: 200, y: 3 } });
   await expect.poll(() => project.changes.map(({ operation, args }) => [operation, args])).toEqual([
@@ -136,6 +131,48 @@ test('what is planned is moved by keys and by the mouse', async ({ page, served 
     ['stack_frame_plan', { parent: 'f10', children: [{ title: project.frame('f11').title, successCriteria: project.report.details['f11']!.successCriteria }] }],
     ['stack_frame_unplan', { frame: 'f11' }],
     ['stack_frame_replan', { frame: 'f12', before: 'f10' }],
+  ]);
+});
+
+test('what ends, opens or takes up a frame is taken back with what it was before', async ({ page, served }) => {
+  const project = await served(12, `/${OPEN}`);
+  const { results } = project.report.details['f3']!;
+  project.report.details['f8'] = { ...project.report.details['f8']!, results: 'Waits for an answer' };
+  Object.assign(project.frame('f8'), { status: 'blocked' });
+  project.changed();
+  project.answers.set('stack_frame_invalidate', () => ({ data: { invalidated: [OPEN, 'f10'], inProgress: [] } }));
+  project.answers.set('stack_frame_push', () => ({ data: { handle: 'f13' } }));
+  const undone = async (text: string): Promise<void> => {
+    await expect(page.locator('.toast')).toContainText(text);
+    await page.keyboard.press('u');
+    await expect(page.locator('.toast')).not.toContainText(text);
+  };
+  const actions = page.locator('.actions');
+  await actions.getByRole('button', { name: 'Invalidate' }).click();
+  await page.getByLabel('Why it is no longer relevant').fill('Not wanted');
+  await page.locator('dialog').getByRole('button', { name: 'Invalidate' }).click();
+  await undone('stack_frame_invalidate done');
+  await actions.getByRole('button', { name: 'Push' }).click();
+  await page.getByLabel('Title, two to five words').fill('Look closer');
+  await page.getByLabel('What “done” means, so that it can be checked').fill('a test');
+  await page.locator('dialog').getByRole('button', { name: 'Push' }).click();
+  await undone('stack_frame_push done');
+  await row(page, 'f3').click();
+  await actions.getByRole('button', { name: 'Reopen' }).click();
+  await undone('stack_frame_reopen done');
+  await row(page, 'f8').click();
+  await actions.getByRole('button', { name: 'Take up' }).click();
+  await undone('stack_frame_activate done');
+  await expect.poll(() => project.changes.map(({ operation, args }) => [operation, args])).toEqual([
+    ['stack_frame_invalidate', { frame: OPEN, reason: 'Not wanted' }],
+    ['stack_frame_reopen', { frame: OPEN }],
+    ['stack_frame_reopen', { frame: 'f10' }],
+    ['stack_frame_push', { title: 'Look closer', successCriteria: 'a test' }],
+    ['stack_frame_invalidate', { frame: 'f13', reason: 'opened by mistake' }],
+    ['stack_frame_reopen', { frame: 'f3' }],
+    ['stack_frame_pop', { frame: 'f3', status: 'completed', results }],
+    ['stack_frame_activate', { frame: 'f8' }],
+    ['stack_frame_pop', { frame: 'f8', status: 'blocked', results: 'Waits for an answer' }],
   ]);
 });
 

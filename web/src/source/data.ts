@@ -55,14 +55,31 @@ export interface Frames {
 
 export interface ChangedFile {
   path: string;
-  added?: number;
-  removed?: number;
+  /** The change of the file as a whole; nothing if it was edited. */
+  fate?: 'created' | 'rewritten' | 'removed';
+  added: number;
+  removed: number;
 }
 
 export interface CheckRun {
-  command: string;
-  passed?: boolean | null;
-  summary?: string;
+  /** The command. */
+  line: string;
+  /** Nothing if the outcome is not known. */
+  passed?: boolean;
+  said?: string;
+}
+
+/** The recorded facts about a frame. */
+export interface Evidence {
+  changes?: ChangedFile[];
+  moreChanges?: number;
+  writtenBesides?: string[];
+  checks?: CheckRun[];
+  failures?: { what: string; how: string }[];
+  /** Whether files were changed without any check. */
+  neverChecked?: boolean;
+  /** Files that were changed after the last check. */
+  unchecked?: string[];
 }
 
 export interface Details {
@@ -80,31 +97,14 @@ export interface Details {
   changedArtifacts?: Record<string, string>;
   decisions: string[];
   pins?: Record<string, string>;
-  evidence?: {
-    changes?: ChangedFile[];
-    checks?: CheckRun[];
-    failures?: { command?: string; what?: string; line?: string }[];
-    tokens?: number;
-  };
+  evidence?: Evidence;
   logPath?: string;
   workedIn?: string;
-  parent?: string | null;
-  planned?: string[];
-  stillSent?: unknown;
-  imported?: boolean;
   view?: {
-    workedMs?: number;
-    tokens?: number;
-    ownTokens?: number;
-    messages?: number;
+    /** The program that its session belongs to. */
     host?: string;
-    agent?: string;
     sessionParent?: string;
     recorded?: boolean;
-    files?: ChangedFile[];
-    checked?: Checked;
-    checks?: CheckRun[];
-    open?: string;
   };
 }
 

@@ -49,9 +49,9 @@ export class Live implements Source {
     const all: Project[] = await live.#list().catch(() => []);
     const shown = live.project ? all.find(({ id }) => id === live.project) : all[0];
     if (shown) live.project = shown.id;
+    live.title = shown?.name ?? '';
     if (all.length > 1) {
       live.projects = all;
-      live.title = shown?.name ?? '';
       if (shown) history.replaceState(null, '', `${ofProject(shown.id)}${location.hash}`);
     }
     return live;

@@ -1,6 +1,7 @@
 import type { Details, Frame } from '../source/data.ts';
 import { command, option, texts } from '../text/command.ts';
 import { tree } from './model.ts';
+import type { Answer } from '../source/source.ts';
 import type { Act } from './steer.ts';
 
 /** The session in which a change of a frame is made: the one that works in it, or in the nearest frame above. */
@@ -17,7 +18,14 @@ export const push = (frame: Frame, title: string, criteria: string): Act => ({
   args: { title, successCriteria: criteria },
   session: of(frame),
   command: command('push', ...option('--criteria', criteria), ...inSession(frame), ...texts(title)),
+  undo: (answer) => discard(frame, answer),
 });
+
+/** Declares a frame irrelevant that was just opened: no operation removes it from the tree. */
+function discard(near: Frame, { data }: Answer): Act[] | undefined {
+  const made = handle((data as { handle?: unknown } | null)?.handle);
+  return made ? [{ ...invalidate({ ...near, handle: made }, 'opened by mistake'), undo: () => undefined }] : undefined;
+}
 
 export const pop = (frame: Frame, status: string, results: string): Act => ({
   name: `End ${frame.handle} as ${status}`,
@@ -86,20 +94,27 @@ export const replan = (frame: Frame, to: Change, from?: Change): Act => ({
   undo: () => from && [replan(frame, from, to)],
 });
 
-export const activate = (frame: Frame): Act => ({
-  name: `Start ${frame.handle}`,
+/** Starts a planned frame, or takes up a blocked one. The undo of the latter blocks it again, for the same reason. */
+export const activate = (frame: Frame, before?: Details): Act => ({
+  name: `${frame.status === 'blocked' ? 'Take up' : 'Start'} ${frame.handle}`,
   operation: 'stack_frame_activate',
   args: { frame: frame.handle },
   session: of(frame),
   command: command('activate', frame.handle),
+  undo: () => (frame.status === 'blocked' && before?.results ? [pop(frame, 'blocked', before.results)] : undefined),
 });
 
-export const reopen = (frame: Frame): Act => ({
+/** Opens a frame again. The undo ends it again with the results, or the reason, that it had. */
+export const reopen = (frame: Frame, before?: Details): Act => ({
   name: `Open ${frame.handle} again`,
   operation: 'stack_frame_reopen',
   args: { frame: frame.handle },
   session: of(frame),
   command: command('reopen', frame.handle),
+  undo: () => {
+    if (frame.status === 'invalidated') return before?.invalidationReason ? [invalidate(frame, before.invalidationReason)] : undefined;
+    return before?.results ? [pop(frame, frame.status, before.results)] : undefined;
+  },
 });
 
 export const retry = (frame: Frame): Act => ({
@@ -108,14 +123,21 @@ export const retry = (frame: Frame): Act => ({
   args: { frame: frame.handle },
   session: of(frame),
   command: command('retry', frame.handle),
+  undo: (answer) => discard(frame, answer),
 });
 
+/** Declares a frame irrelevant, with the planned ones below it. The undo opens them again; a blocked frame has none. */
 export const invalidate = (frame: Frame, reason: string): Act => ({
   name: `Declare ${frame.handle} irrelevant`,
   operation: 'stack_frame_invalidate',
   args: { frame: frame.handle, reason },
   session: of(frame),
   command: command('invalidate', frame.handle, ...option('--reason', reason)),
+  undo: ({ data }) => {
+    const gone = (data as { invalidated?: unknown } | null)?.invalidated;
+    if (frame.status === 'blocked' || !Array.isArray(gone)) return undefined;
+    return gone.flatMap((it) => (typeof it === 'string' ? reopen({ ...frame, handle: it }) : []));
+  },
 });
 
 export const pin = (frame: Frame, text: string): Act => ({

@@ -2,7 +2,7 @@ import { computed, signal } from '@preact/signals';
 import type { Frame, Session } from '../source/data.ts';
 import { Refused, type Source } from '../source/source.ts';
 import { chosen, route } from './route.ts';
-import { type Kind, matches, rows, Tree } from './tree.ts';
+import { type Kind, listedPlaces, matches, Tree } from './tree.ts';
 
 /** The least time between two readings of the tree. */
 const REST = 100;
@@ -42,7 +42,16 @@ export const found = signal(new Set<string>());
 export const closed = signal(new Set<string>());
 
 export const shown = computed(() => matches(tree.value, words.value, kind.value, found.value));
-export const listed = computed(() => rows(tree.value, closed.value, shown.value));
+/** The places of the frames that the list shows, in order. */
+export const listed = computed(() => listedPlaces(tree.value, closed.value, shown.value));
+const byId = computed(() => new Map(sessions.value.map((it) => [it.id, it])));
+
+/** The session of that id. */
+export const sessionOf = (id: string | undefined): Session | undefined => (id === undefined ? undefined : byId.value.get(id));
+/** Whether any frame has changed lines of files. */
+export const hasChanges = computed(() => tree.value.frames.some((it) => Boolean(it.added ?? it.removed)));
+/** The most tokens of an outermost frame. */
+export const largest = computed(() => tree.value.children().reduce((most, it) => Math.max(most, it.tokens ?? 0), 1));
 export const frame = computed<Frame | undefined>(() => tree.value.get(chosen.value));
 
 /** The session whose window, calls and requests are shown. */
@@ -128,9 +137,12 @@ async function readOnce(): Promise<void> {
 
 /** What to tell the reader of a failure. */
 export function told(error: unknown): string {
-  if (error instanceof Refused) return [error.message, error.hint].filter(Boolean).join(' ');
+  if (error instanceof Refused) return [error.message, error.hint ?? ''].map(sentence).join(' ').trim();
   return error instanceof Error ? error.message : String(error);
 }
+
+/** A text of the server, with a full stop where another follows. */
+const sentence = (text: string): string => (text === '' || /[.!?:]$/.test(text) ? text : `${text}.`);
 
 /** Begins to show what a source has. */
 export async function begin(from: Source): Promise<void> {

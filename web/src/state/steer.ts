@@ -46,16 +46,29 @@ export async function perform(acts: Act[], name = acts[0]?.name ?? ''): Promise<
     return false;
   } finally {
     busy.value = false;
-    void read();
+    settled = read();
   }
 }
 
-/** Takes back what was done last. */
+let last: Promise<unknown> = Promise.resolve();
+/** Resolves once the frames are read after the last change. */
+let settled: Promise<void> = Promise.resolve();
+
+/** Takes a step after those before it, once the frames are read again. */
+export function inTurn(step: () => Promise<unknown> | undefined): void {
+  last = last.then(() => settled).then(step).catch((error: unknown) => {
+    done.value = { text: told(error), failed: true, undo: undefined };
+  });
+}
+
+/** Takes the last change back, after it has ended. */
 export function undoLast(): void {
-  const undo = done.value?.undo;
-  if (!undo || busy.value) return;
-  done.value = undefined;
-  void perform(undo, 'Undone');
+  inTurn(() => {
+    const undo = done.value?.undo;
+    if (!undo) return undefined;
+    done.value = undefined;
+    return perform(undo, 'Undone');
+  });
 }
 
 function firstLine(text: string): string {

@@ -6,6 +6,8 @@ export class Tree {
   readonly #places = new Map<string, number>();
   /** The place after the last frame below each. */
   readonly #ends: number[] = [];
+  /** Which of the frames beside it each is, counted from 1. */
+  readonly #positions: number[] = [];
   readonly #children = new Map<string | undefined, Frame[]>();
 
   constructor(frames: Frame[]) {
@@ -17,8 +19,11 @@ export class Tree {
       open.push(place);
       const above = this.get(frame.parent)?.handle;
       const beside = this.#children.get(above);
-      if (beside) beside.push(frame);
-      else this.#children.set(above, [frame]);
+      if (beside) this.#positions.push(beside.push(frame));
+      else {
+        this.#children.set(above, [frame]);
+        this.#positions.push(1);
+      }
     });
     for (const place of open) this.#ends[place] = frames.length;
   }
@@ -35,6 +40,11 @@ export class Tree {
   /** The place after the last frame below one. */
   end(place: number): number {
     return this.#ends[place] ?? place + 1;
+  }
+
+  /** Which of the frames beside it the one at a place is, counted from 1. */
+  position(place: number): number {
+    return this.#positions[place] ?? 1;
   }
 
   /** The frames right below one; the outermost ones without it. */
@@ -55,18 +65,6 @@ export class Tree {
   }
 }
 
-/** A frame as a row of the list. */
-export interface Row {
-  frame: Frame;
-  /** Counted from 1. */
-  position: number;
-  siblings: number;
-  /** Whether frames below it are shown; nothing if there are none. */
-  open: boolean | undefined;
-  /** Whether it is shown only for the frames below it. */
-  aside: boolean;
-}
-
 const haystacks = new WeakMap<Frame, string>();
 
 function haystack(frame: Frame): string {
@@ -77,6 +75,21 @@ function haystack(frame: Frame): string {
     haystacks.set(frame, text);
   }
   return text;
+}
+
+/** The parts of a frame in which a filter found its words, apart from the title. */
+export function whyFound(frame: Frame, words: string): string {
+  const has = (text: string | undefined, word: string): boolean => Boolean(text?.toLowerCase().includes(word));
+  const places = new Set<string>();
+  for (const word of words.toLowerCase().split(/\s+/).filter(Boolean)) {
+    if (has(`${frame.handle} ${frame.title}`, word)) continue;
+    const file = frame.files?.find((it) => has(it, word));
+    if (has(frame.result, word)) places.add('in its result');
+    else if (file) places.add(`in ${file.split('/').at(-1)}`);
+    else if (has(frame.agent, word) || has(frame.session, word) || has(frame.status, word)) continue;
+    else places.add('in its texts');
+  }
+  return [...places].join(', ');
 }
 
 export const KINDS = ['all', 'unfinished', 'failed', 'changed', 'sent'] as const;
@@ -109,38 +122,39 @@ export function matches(tree: Tree, words: string, kind: Kind, found: Set<string
   return places;
 }
 
-/** The rows of the list: all frames not below a closed one, or those that a filter finds, with those above them. */
-export function rows(tree: Tree, closed: Set<string>, shown: Set<number> | undefined): Row[] {
-  const kept = shown && withAbove(tree, shown);
-  const made: Row[] = [];
+/** The places of the rows of the list: all frames not below a closed one, or those that a filter finds, with those above them. */
+export function listedPlaces(tree: Tree, closed: Set<string>, shown: Set<number> | undefined): number[] {
+  if (shown) return [...withAbove(tree, shown)].sort((a, b) => a - b);
+  const places: number[] = [];
   for (let place = 0; place < tree.frames.length; place += 1) {
-    const frame = tree.frames[place]!;
-    if (kept && !kept.has(place)) continue;
-    const end = tree.end(place);
-    const hasBelow = end > place + 1;
-    const isClosed = !kept && closed.has(frame.handle);
-    const beside = tree.beside(frame);
-    made.push({
-      frame,
-      position: beside.length === 1 ? 1 : position(beside, frame),
-      siblings: beside.length,
-      open: hasBelow ? !isClosed : undefined,
-      aside: Boolean(shown && !shown.has(place)),
-    });
-    if (isClosed) place = end - 1;
+    places.push(place);
+    if (closed.size > 0 && closed.has(tree.frames[place]!.handle)) place = tree.end(place) - 1;
   }
-  return made;
+  return places;
 }
 
-const positions = new WeakMap<Frame[], Map<Frame, number>>();
+/** A frame as a row of the list. */
+export interface Row {
+  frame: Frame;
+  /** Counted from 1. */
+  position: number;
+  siblings: number;
+  /** Whether frames below it are shown; nothing if there are none. */
+  open: boolean | undefined;
+  /** Whether it is shown only for the frames below it. */
+  aside: boolean;
+}
 
-function position(beside: Frame[], frame: Frame): number {
-  let known = positions.get(beside);
-  if (!known) {
-    known = new Map(beside.map((it, at) => [it, at + 1]));
-    positions.set(beside, known);
-  }
-  return known.get(frame) ?? 1;
+/** The row of the frame at a place. */
+export function rowAt(tree: Tree, closed: Set<string>, shown: Set<number> | undefined, place: number): Row {
+  const frame = tree.frames[place]!;
+  return {
+    frame,
+    position: tree.position(place),
+    siblings: tree.beside(frame).length,
+    open: tree.end(place) > place + 1 ? Boolean(shown) || !closed.has(frame.handle) : undefined,
+    aside: Boolean(shown && !shown.has(place)),
+  };
 }
 
 function withAbove(tree: Tree, shown: Set<number>): Set<number> {

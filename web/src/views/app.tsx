@@ -2,13 +2,13 @@ import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { filter, frame, kind, loaded, now, problem, remarks, session, sessions, shown, steers, title, tree, words } from '../state/model.ts';
 import { go, route, type View, view, VIEWS } from '../state/route.ts';
-import { busy, done, undoLast } from '../state/steer.ts';
+import { done, undoLast } from '../state/steer.ts';
 import { type Kind, KINDS } from '../state/tree.ts';
 import { choose, type Theme, theme, THEMES } from '../state/theme.ts';
 import { ago, counted, exact } from '../text/format.ts';
 import { line } from '../text/visible.ts';
 import { form, FormDialog, offers } from './actions.tsx';
-import { Modal, Tabs } from './bits.tsx';
+import { Guard, Modal, Tabs } from './bits.tsx';
 import { CallsView } from './calls.tsx';
 import { FlameView } from './flame.tsx';
 import { FrameView } from './frame.tsx';
@@ -16,10 +16,12 @@ import { SessionRequest } from './request.tsx';
 import { Projects, server } from './projects.tsx';
 import { TreeView } from './tree.tsx';
 import { WindowStrip, WindowView } from './window.tsx';
-import { shortId } from './words.ts';
+import { shortId, STATUS } from './words.ts';
 
 const NAMES: Record<View, string> = { frames: 'Frames', flame: 'Flame chart', window: 'Window', calls: 'Calls', request: 'Request' };
-const FILTERS: Record<Kind, string> = { all: 'all', unfinished: 'unfinished', failed: 'failed', changed: 'with changed files', sent: 'still sent' };
+const FILTERS: Record<Kind, string> = { all: 'all frames', unfinished: 'unfinished', failed: 'failed', changed: 'with changed files', sent: 'still sent' };
+
+const LOOKS: Record<Theme, string> = { system: 'Theme: system', light: 'Theme: light', dark: 'Theme: dark' };
 
 const help = signal(false);
 
@@ -34,11 +36,13 @@ export function App() {
       <Head />
       <main class={`shows-${which} ${route.value.frame ? 'has-frame' : ''}`}>
         <div class="view" role="tabpanel" id="view-panel" aria-labelledby={`view-${which}`} tabIndex={-1}>
-          {which === 'frames' ? <TreeView /> : null}
-          {which === 'flame' ? <FlameView /> : null}
-          {which === 'window' ? <WindowView /> : null}
-          {which === 'calls' ? <CallsView /> : null}
-          {which === 'request' ? <SessionRequest /> : null}
+          <Guard key={which}>
+            {which === 'frames' ? <TreeView /> : null}
+            {which === 'flame' ? <FlameView /> : null}
+            {which === 'window' ? <WindowView /> : null}
+            {which === 'calls' ? <CallsView /> : null}
+            {which === 'request' ? <SessionRequest /> : null}
+          </Guard>
         </div>
         <FrameView />
       </main>
@@ -52,21 +56,23 @@ export function App() {
 function Head() {
   const all = tree.value.frames.length;
   const count = shown.value?.size;
+  // Only these views show the effect of the filter.
+  const isListed = view.value === 'frames' || view.value === 'flame';
   return (
     <header class="head">
       <a class="skip" href="#/" onClick={(event) => { event.preventDefault(); document.getElementById('view-panel')?.focus(); }}>Skip to the frames</a>
       <div class="bar">
         <h1>callstack</h1>
-        {title.value && !server.value ? <bdi class="project">{line(title.value)}</bdi> : null}
+        {title.value && (server.value?.projects.length ?? 0) < 2 ? <bdi class="project">{line(title.value)}</bdi> : null}
         <Projects />
         <Tabs name="Views" id="view" all={VIEWS.map((id) => ({ id, name: NAMES[id] }))} chosen={view.value} choose={(to) => go({ view: to })} />
         <select aria-label="Theme" class="theme" value={theme.value.split(' ')[0]} onChange={(event) => choose(event.currentTarget.value as Theme)}>
-          {THEMES.map((it) => <option key={it} value={it}>{it}</option>)}
+          {THEMES.map((it) => <option key={it} value={it}>{LOOKS[it]}</option>)}
         </select>
         <button type="button" class="help-button" aria-label="Keys" onClick={() => { help.value = true; }}>?</button>
       </div>
       <div class="bar">
-        <input
+        {isListed ? <input
           id="filter"
           type="search"
           aria-label="Filter by title, result, file, agent or message"
@@ -76,10 +82,10 @@ function Head() {
           onKeyDown={(event) => {
             if (event.key === 'ArrowDown' || event.key === 'Enter') document.getElementById('tree')?.focus();
           }}
-        />
-        <select aria-label="Frames to show" class="kinds" value={kind.value} onChange={(event) => { kind.value = event.currentTarget.value as Kind; }}>
+        /> : null}
+        {isListed ? <select aria-label="Frames to show" class="kinds" value={kind.value} onChange={(event) => { kind.value = event.currentTarget.value as Kind; }}>
           {KINDS.map((it) => <option key={it} value={it}>{FILTERS[it]}</option>)}
-        </select>
+        </select> : null}
         <span class="dim count" role="status">
           {loaded.value ? (count === undefined ? counted(all, 'frame') : `${exact(count)} of ${exact(all)}`) : 'Reading …'}
         </span>
@@ -88,7 +94,7 @@ function Head() {
       </div>
       {problem.value ? <p class="problem" role="alert">{problem.value}</p> : null}
       {remarks.value.length > 0 ? (
-        <details class="remarks"><summary>Not all is in this file</summary><ul>{remarks.value.map((it) => <li key={it}>{line(it)}</li>)}</ul></details>
+        <details class="remarks"><summary>Left out of this file</summary><ul>{remarks.value.map((it) => <li key={it}>{line(it)}</li>)}</ul></details>
       ) : null}
     </header>
   );
@@ -100,7 +106,7 @@ function Sessions() {
     <select aria-label="Session" class="sessions" value={session.value?.id ?? ''} onChange={(event) => go({ session: event.currentTarget.value, call: undefined })}>
       {all.map((it) => {
         const root = tree.value.get(it.root ?? it.active);
-        const name = [it.agent || it.host, shortId(it.id), root ? line(root.title).slice(0, 40) : ''].filter(Boolean).join(' · ');
+        const name = [root ? line(root.title).slice(0, 40) : '', it.agent || it.host, shortId(it.id)].filter(Boolean).join(' · ');
         return <option key={it.id} value={it.id}>{it.recorded ? `${name} (recorded)` : it.at ? `${name}, ${ago(it.at, now.value)}` : name}</option>;
       })}
     </select>
@@ -114,7 +120,7 @@ function Toast() {
       {it ? (
         <p class={it.failed ? 'failed' : ''}>
           {line(it.text)}{' '}
-          {it.undo ? <button type="button" disabled={busy.value} onClick={undoLast}>Undo</button> : null}{' '}
+          {it.undo ? <button type="button" onClick={undoLast}>Undo</button> : null}{' '}
           <button type="button" aria-label="Close this message" onClick={() => { done.value = undefined; }}>×</button>
         </p>
       ) : null}
@@ -142,7 +148,13 @@ function Help() {
   if (!help.value) return null;
   return (
     <Modal name="help-title" close={() => { help.value = false; }}>
-      <h2 id="help-title">Keys</h2>
+      <h2 id="help-title" tabIndex={-1} autofocus>Keys and signs</h2>
+      <dl class="keys signs">
+        {Object.values(STATUS).map(({ sign, name }) => <div key={name}><dt>{sign}</dt><dd>{name}</dd></div>)}
+        <div><dt>☑ ☒</dt><dd>the last check passed, failed; ☑? passed before the last change of files</dd></div>
+        <div><dt>⚑</dt><dd>pinned rules</dd></div>
+        <div><dt><strong>bold</strong></dt><dd>an agent works in it</dd></div>
+      </dl>
       <dl class="keys">{KEYS.map(([key, what]) => <div key={key}><dt><kbd>{key}</kbd></dt><dd>{what}</dd></div>)}</dl>
       <p class="buttons"><button type="button" class="primary" onClick={() => { help.value = false; }}>Close</button></p>
     </Modal>
@@ -161,7 +173,10 @@ function shortcut(event: KeyboardEvent): void {
   if (target?.matches('input, textarea, select')) return;
   const at = frame.value;
   switch (event.key) {
-    case '/': document.getElementById('filter')?.focus(); break;
+    case '/':
+      if (!document.getElementById('filter')) go({ view: 'frames' });
+      requestAnimationFrame(() => document.getElementById('filter')?.focus());
+      break;
     case '?': help.value = true; break;
     case 'u': undoLast(); break;
     case 'a': document.querySelector<HTMLElement>('.actions button')?.focus(); break;

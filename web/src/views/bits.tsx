@@ -1,7 +1,7 @@
 /** Small parts that many views use. */
 
 import { type ComponentChildren } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useErrorBoundary, useRef, useState } from 'preact/hooks';
 import type { Frame } from '../source/data.ts';
 import { address, towards } from '../state/route.ts';
 import { tree } from '../state/model.ts';
@@ -13,6 +13,15 @@ import { standing } from './words.ts';
 export const Line = ({ text, class: className }: { text: string; class?: string }) => (
   <bdi class={className}>{line(text)}</bdi>
 );
+
+/** A text of somebody else as one line, with the words of the filter marked. */
+export const Marked = ({ text, words }: { text: string; words: string }) => {
+  const wanted = words.split(/\s+/).filter(Boolean);
+  if (wanted.length === 0) return <Line text={text} />;
+  const found = new RegExp(`(${wanted.map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')).join('|')})`, 'giu');
+  // The parts between the brackets of the pattern have odd places.
+  return <bdi>{line(text).split(found).map((part, at) => (at % 2 === 1 ? <mark key={at}>{part}</mark> : part))}</bdi>;
+};
 
 /** A text of somebody else with its lines. */
 export const Text = ({ text, class: className = '' }: { text: string; class?: string }) => (
@@ -36,8 +45,8 @@ export const Handle = ({ handle }: { handle: string }) => {
 
 export const Changed = ({ added = 0, removed = 0 }: { added?: number | undefined; removed?: number | undefined }) => (
   <span class="changed">
-    <span class="added" aria-label={`${added} lines added`}>+{exact(added)}</span>{' '}
-    <span class="removed" aria-label={`${removed} lines removed`}>−{exact(removed)}</span>
+    {added > 0 || removed === 0 ? <span class="added" role="img" aria-label={`${exact(added)} lines added`}>+{exact(added)}</span> : null}{' '}
+    {removed > 0 ? <span class="removed" role="img" aria-label={`${exact(removed)} lines removed`}>−{exact(removed)}</span> : null}
   </span>
 );
 
@@ -111,8 +120,22 @@ export function Tabs<T extends string>({ name, id, all, chosen, choose }: TabsPr
   );
 }
 
+/** Scrolls to the frame on narrow screens, where it stands below the view. */
+export function seeFrame(): void {
+  requestAnimationFrame(() => {
+    const detail = document.getElementById('detail');
+    if (detail && matchMedia('(max-width: 56rem)').matches) detail.scrollIntoView();
+  });
+}
+
 /** How much larger than usual texts are: on a large screen, or where the reader wants it so. */
 export const zoomed = (): number => Number.parseFloat(getComputedStyle(document.documentElement).fontSize) / 16 || 1;
+
+/** Confines an error while drawing a part to that part. */
+export function Guard({ children }: { children: ComponentChildren }) {
+  const [error] = useErrorBoundary((thrown) => console.error(thrown));
+  return error ? <Problem text={`This can't be shown: ${error instanceof Error ? error.message : String(error)}`} /> : <>{children}</>;
+}
 
 interface ModalProps {
   /** The id of its title. */

@@ -40,24 +40,24 @@ export function DiffView({ handle }: { handle: string }) {
       {files.length > 0 ? (
         <p class="dim">
           {counted(value.total, 'file')}
-          {value.source === 'calls' ? '; put together from the edits of the frame, since no states of files were recorded' : ''}
+          {value.source === 'calls' ? '; rebuilt from the edits of the frame, since no states of files were recorded: line numbers may be off, or missing' : ''}
           {value.since === 'before' ? '; the state before is older than the frame, so earlier changes may be among these' : ''}
           {value.until === 'now' ? '; up to now' : ''}.
         </p>
       ) : null}
-      {files.map((file) => <FileView key={file.path} file={file} handle={handle} />)}
+      {files.map((file) => <FileView key={file.path} file={file} handle={handle} isRebuilt={value.source === 'calls'} />)}
       <Problem text={problem.value} />
       {next !== undefined ? <button type="button" onClick={more}>Show more files</button> : null}
     </div>
   );
 }
 
-function FileView({ file, handle }: { file: FileDiff; handle: string }) {
+function FileView({ file, handle, isRebuilt }: { file: FileDiff; handle: string; isRebuilt: boolean }) {
   const whole = useSignal<FileDiff | undefined>(undefined);
   const problem = useSignal('');
   const all = useSignal(false);
   const it = whole.value ?? file;
-  const rows = useMemo(() => rowsOf(it.patch ?? ''), [it.patch]);
+  const rows = useMemo(() => rowsOf(it.patch ?? '', isRebuilt), [it.patch, isRebuilt]);
   const shown = all.value ? rows : rows.slice(0, FIRST);
   const readWhole = async (): Promise<void> => {
     try {
@@ -69,7 +69,7 @@ function FileView({ file, handle }: { file: FileDiff; handle: string }) {
   return (
     <details class="file" open={rows.length < 2 * FIRST}>
       <summary>
-        <bdi class="path">{line(it.path)}</bdi> <span class="tag">{it.kind}</span>
+        <bdi class="path">{line(it.path)}</bdi> <span class="tag">{it.kind}</span>{' '}
         {it.binary ? <span class="tag">binary</span> : <Changed added={it.added} removed={it.removed} />}
         {it.seen === false ? <span class="tag" title="No tool of the frame was seen writing it">not seen</span> : null}
       </summary>

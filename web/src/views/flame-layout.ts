@@ -11,6 +11,8 @@ export interface Rect {
   x0: number;
   x1: number;
   row: number;
+  /** The row of the frame above it; its own for an outermost frame. */
+  above: number;
 }
 
 export interface Layout {
@@ -18,8 +20,8 @@ export interface Layout {
   rows: number;
   /** The whole width in milliseconds, or tokens. */
   width: number;
-  /** The value at a place of the width: a time, or a number of tokens. */
-  at: (x: number) => number;
+  /** Stretches without a pause, each with the time or amount at its left. */
+  runs: { x0: number; x1: number; from: number }[];
 }
 
 /** Share of the width that a time without work takes, whatever its length. */
@@ -51,8 +53,8 @@ export function layout(tree: Tree, measure: Measure, now: number): Layout {
   const made = measure === 'time' ? times(tree, now) : amounts(tree);
   const scale = measure === 'time' ? withoutPauses(made) : evenly(made);
   const rects: Rect[] = [];
-  const rows = placed(made, 0, scale.to, rects);
-  return { rects, rows, width: scale.width, at: scale.at };
+  const rows = placed(made, 0, 0, scale.to, rects);
+  return { rects, rows, width: scale.width, runs: scale.runs };
 }
 
 function times(tree: Tree, now: number): Span[] {
@@ -89,12 +91,12 @@ function amounts(tree: Tree): Span[] {
 interface Scale {
   width: number;
   to: (value: number) => number;
-  at: (x: number) => number;
+  runs: Layout['runs'];
 }
 
 function evenly(spans: Span[]): Scale {
   const width = Math.max(1, spans.at(-1)?.to ?? 1);
-  return { width, to: (value) => value / width, at: (x) => x * width };
+  return { width, to: (value) => value / width, runs: [{ x0: 0, x1: 1, from: 0 }] };
 }
 
 /** A scale of time on which times without any frame are short: days may lie between two sessions. */
@@ -113,11 +115,11 @@ function withoutPauses(spans: Span[]): Scale {
     x += run.to - run.from + pause;
   }
   const width = Math.max(1, x - pause);
-  const before = (holds: (run: { from: number; x: number }) => boolean) => {
+  const before = (time: number) => {
     let [low, high] = [0, runs.length];
     while (low < high) {
       const middle = (low + high) >> 1;
-      if (holds(runs[middle]!)) low = middle + 1;
+      if (runs[middle]!.from <= time) low = middle + 1;
       else high = middle;
     }
     return runs[Math.max(0, low - 1)];
@@ -125,18 +127,15 @@ function withoutPauses(spans: Span[]): Scale {
   return {
     width,
     to: (time) => {
-      const run = before(({ from }) => from <= time);
+      const run = before(time);
       return run ? (run.x + Math.min(time, run.to) - run.from) / width : 0;
     },
-    at: (place) => {
-      const run = before((it) => it.x <= place * width);
-      return run ? Math.min(run.to, run.from + place * width - run.x) : 0;
-    },
+    runs: runs.map(({ from, to, x: at }) => ({ x0: at / width, x1: (at + to - from) / width, from })),
   };
 }
 
 /** Places spans side by side where they don't overlap, and else below one another. Returns the number of rows. */
-function placed(spans: Span[], row: number, scale: (value: number) => number, rects: Rect[]): number {
+function placed(spans: Span[], row: number, above: number, scale: (value: number) => number, rects: Rect[]): number {
   const lanes: { end: number; spans: Span[] }[] = [];
   for (const span of spans.toSorted((a, b) => a.from - b.from)) {
     const lane = lanes.find((it) => it.end <= span.from);
@@ -149,8 +148,8 @@ function placed(spans: Span[], row: number, scale: (value: number) => number, re
   for (const lane of lanes) {
     let deepest = next + 1;
     for (const { frame, from, to, below } of lane.spans) {
-      rects.push({ frame, x0: scale(from), x1: scale(to), row: next });
-      deepest = Math.max(deepest, placed(below, next + 1, scale, rects));
+      rects.push({ frame, x0: scale(from), x1: scale(to), row: next, above: row === 0 ? next : above });
+      deepest = Math.max(deepest, placed(below, next + 1, next, scale, rects));
     }
     next = deepest;
   }

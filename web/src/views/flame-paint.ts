@@ -2,7 +2,8 @@
 
 import type { Frame } from '../source/data.ts';
 import { line } from '../text/visible.ts';
-import type { Rect } from './flame-layout.ts';
+import type { Tick } from './flame-axis.ts';
+import type { Layout, Rect } from './flame-layout.ts';
 import { standing } from './words.ts';
 
 /** The height of a row, where texts have their usual size. */
@@ -11,8 +12,12 @@ export const ROW = 22;
 const READABLE = 26;
 /** Narrower bars aren't drawn by themselves. */
 const SEEN = 0.3;
+/** The least width of those that are. */
+const LEAST = 1.5;
+/** The width from which on a bar has a border. */
+const BORDERED = 4;
 /** Room between two labels of the axis. */
-const LABELS = 130;
+export const LABELS = 100;
 
 export interface Look {
   width: number;
@@ -27,7 +32,9 @@ export interface Look {
   shown: Set<string | undefined> | undefined;
   colourOf: (frame: Frame) => number;
   colours: string[];
-  label: (x: number) => string;
+  ticks: Tick[];
+  /** The stretches of work, with pauses between them. */
+  runs: Layout['runs'];
   style: CSSStyleDeclaration;
 }
 
@@ -42,6 +49,13 @@ export function paint(context: CanvasRenderingContext2D, rects: Rect[], look: Lo
   context.fillRect(0, 0, width, height);
   context.font = `${12 * zoom}px ${style.fontFamily}`;
   context.textBaseline = 'middle';
+
+  const place = (x: number): number => (x - view.from) * scale;
+  context.fillStyle = property('--pause');
+  look.runs.forEach(({ x1 }, at) => {
+    const next = look.runs[at + 1];
+    if (next && x1 < view.to && next.x0 > view.from) context.fillRect(place(x1), 0, Math.max(2, place(next.x0) - place(x1)), height);
+  });
 
   // Setting a colour costs more than a rectangle, so that bars are drawn colour by colour.
   const groups = new Map<number, Rect[]>();
@@ -58,15 +72,30 @@ export function paint(context: CanvasRenderingContext2D, rects: Rect[], look: Lo
     if (wide > READABLE * zoom && !isAside) texts.push(rect);
   }
   const box = (rect: Rect): [number, number, number, number] => {
-    const left = Math.max(-2, (rect.x0 - view.from) * scale);
-    const right = Math.min(width + 2, (rect.x1 - view.from) * scale);
+    const left = Math.max(-2, place(rect.x0));
+    const right = Math.min(width + 2, place(rect.x1));
     const gap = right - left > 3 ? 1 : 0;
-    return [left, axis + rect.row * row, Math.max(SEEN, right - left - gap), row - 1];
+    return [left, axis + rect.row * row, Math.max(LEAST, right - left - gap), row - 1];
   };
   for (const [group, members] of groups) {
     context.fillStyle = look.colours[group] ?? property('--aside');
     for (const rect of members) context.fillRect(...box(rect));
   }
+  context.strokeStyle = property('--strong-line');
+  context.lineWidth = 1;
+  context.beginPath();
+  for (const members of groups.values()) {
+    for (const rect of members) {
+      const [left, top, wide, tall] = box(rect);
+      if (wide >= BORDERED) context.rect(left + 0.5, top + 0.5, wide - 1, tall - 1);
+      // Concurrent work stands further below: a line connects it with the frame above it.
+      if (rect.row > rect.above + 1) {
+        context.moveTo(left + 0.5, axis + (rect.above + 1) * row - 1);
+        context.lineTo(left + 0.5, top);
+      }
+    }
+  }
+  context.stroke();
   context.fillStyle = property('--bar-text');
   for (const rect of texts) {
     const [left, top, wide] = box(rect);
@@ -80,21 +109,37 @@ export function paint(context: CanvasRenderingContext2D, rects: Rect[], look: Lo
     const rect = handle === undefined ? undefined : rects.find((it) => it.frame.handle === handle);
     if (!rect) continue;
     const [left, top, wide, tall] = box(rect);
+    if (wide < 3 * weight) {
+      // An outline would hide it.
+      const middle = left + wide / 2;
+      context.fillStyle = style.color;
+      context.beginPath();
+      context.moveTo(middle, top);
+      context.lineTo(middle - 5 * zoom, top - 8 * zoom);
+      context.lineTo(middle + 5 * zoom, top - 8 * zoom);
+      context.fill();
+      continue;
+    }
     context.lineWidth = weight;
     context.strokeRect(left + weight / 2, top + weight / 2, Math.max(1, wide - weight), tall - weight);
   }
   context.fillStyle = style.color;
-  context.globalAlpha = 0.7;
-  const labels = Math.max(1, Math.floor(width / (LABELS * zoom)));
-  let last = '';
-  for (let at = 0; at < labels; at += 1) {
-    const x = (at / labels) * width;
-    const text = look.label(view.from + (view.to - view.from) * (at / labels));
-    if (text !== last) context.fillText(text, x + 3, axis / 2);
-    last = text;
-    context.fillRect(x, 2, 1, axis - 4);
-  }
+  context.globalAlpha = 0.75;
+  axisLabels(context, look, place, zoom);
   context.globalAlpha = 1;
+}
+
+/** Writes the labels of the axis: first the beginnings of work, then others where there is room. */
+function axisLabels(context: CanvasRenderingContext2D, look: Look, place: (x: number) => number, zoom: number): void {
+  const taken: [number, number][] = [];
+  for (const tick of look.ticks.toSorted((a, b) => Number(b.begins) - Number(a.begins))) {
+    const left = Math.max(0, Math.round(place(tick.x)));
+    const right = left + context.measureText(tick.label).width + 10 * zoom;
+    if (right > look.width || taken.some(([from, to]) => left < to && right > from)) continue;
+    taken.push([left, right]);
+    context.fillText(tick.label, left + 4, look.axis / 2);
+    context.fillRect(left, 2, 1, look.axis - 4);
+  }
 }
 
 /** The widths of characters in a font: measuring each text again would take longer than everything else. */

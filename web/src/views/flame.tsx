@@ -1,14 +1,15 @@
 import { useComputed, useSignal, useSignalEffect } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
 import type { Frame } from '../source/data.ts';
-import { now, sessions, shown, tree } from '../state/model.ts';
+import { now, session, sessionOf, shown, tree } from '../state/model.ts';
 import { chosen, go } from '../state/route.ts';
-import { date, DAY, day, duration, percent, short, time as clock, tokens } from '../text/format.ts';
+import { date, duration, percent, short, tokens } from '../text/format.ts';
 import { line } from '../text/visible.ts';
 import { theme } from '../state/theme.ts';
-import { hit, paint, type Look, ROW } from './flame-paint.ts';
+import { ticksOf } from './flame-axis.ts';
+import { hit, LABELS, paint, type Look, ROW } from './flame-paint.ts';
 import { type Measure, layout, type Rect, worked } from './flame-layout.ts';
-import { zoomed } from './bits.tsx';
+import { seeFrame, zoomed } from './bits.tsx';
 import { STATUS, standing } from './words.ts';
 
 export type Colours = 'status' | 'agent' | 'tokens';
@@ -50,7 +51,7 @@ export function FlameView() {
   }, []);
 
   useSignalEffect(() => {
-    const { rects, rows, at } = placed.value;
+    const { rects, rows, runs } = placed.value;
     const { width, height, zoom } = size.value;
     const [axis, row] = [AXIS * zoom, ROW * zoom];
     void theme.value;
@@ -67,7 +68,8 @@ export function FlameView() {
       shown: shown.value && new Set([...shown.value].map((place) => tree.value.frames[place]?.handle)),
       colourOf: classOf(colours.value, names.value, tree.value.frames),
       colours: swatches(legend.current),
-      label: (x) => (measure.value === 'tokens' ? short(at(x)) : at(view.value.to) - at(view.value.from) > DAY ? day(at(x)) : clock(at(x))),
+      ticks: ticksOf(placed.value, measure.value, view.value, ((LABELS * zoom) / width) * (view.value.to - view.value.from)),
+      runs,
       style: getComputedStyle(canvas.current),
     };
     const request = requestAnimationFrame(() => paint(context, rects, look));
@@ -92,6 +94,16 @@ export function FlameView() {
       view.value = kept({ from: rect.x0 - margin, to: Math.max(rect.x1 + margin, rect.x0 + DEEPEST) });
     }
   };
+  // The chart begins with the session that is chosen, where there are others.
+  const begun = useRef<string | undefined>(undefined);
+  useSignalEffect(() => {
+    const root = session.value?.root;
+    const shows = `${session.value?.id} ${measure.value}`;
+    if (placed.value.rects.length === 0 || shows === begun.current) return;
+    begun.current = shows;
+    const isAll = placed.value.rects.filter((it) => it.row === 0).length < 2;
+    fit(!isAll && placed.value.rects.some((it) => it.frame.handle === root) ? root : undefined);
+  });
   const at = (event: MouseEvent): Rect | undefined => {
     const { left, top } = canvas.current!.getBoundingClientRect();
     const [x, y] = [event.clientX - left, event.clientY - top];
@@ -145,7 +157,9 @@ export function FlameView() {
     const pointer = pointers.current.get(event.pointerId);
     pointers.current.delete(event.pointerId);
     const rect = pointer && pointer.moved < 4 ? at(event) : undefined;
-    if (rect) go({ frame: rect.frame.handle });
+    if (!rect) return;
+    go({ frame: rect.frame.handle });
+    seeFrame();
   };
 
   const key = (event: KeyboardEvent): void => {
@@ -193,13 +207,13 @@ export function FlameView() {
   return (
     <section class="flame" aria-label="Flame chart">
       <div class="tools">
-        <Choice name="Width" id="measure" options={{ time: 'Time', tokens: 'Tokens' }} value={measure} />
-        <Choice name="Colour" id="colours" options={{ status: 'Status', agent: 'Agent', tokens: 'Tokens' }} value={colours} />
+        <Choice name="Bar width" id="measure" options={{ time: 'Time', tokens: 'Tokens' }} value={measure} />
+        <Choice name="Colour by" id="colours" options={{ status: 'Status', agent: 'Agent', tokens: 'Tokens' }} value={colours} />
         <span class="buttons">
           <button type="button" onClick={() => zoom(ZOOM * ZOOM)} aria-label="Zoom in">+</button>
           <button type="button" onClick={() => zoom(1 / ZOOM / ZOOM)} aria-label="Zoom out">−</button>
-          <button type="button" onClick={() => fit()}>All</button>
-          <button type="button" disabled={!current} onClick={() => fit(current?.handle)}>Frame</button>
+          <button type="button" onClick={() => fit()}>Show all</button>
+          <button type="button" disabled={!current} onClick={() => fit(current?.handle)}>Fit frame</button>
         </span>
       </div>
       <ul class="legend" ref={legend} aria-label="Colours">
@@ -230,7 +244,11 @@ export function FlameView() {
           </div>
         ) : null}
       </div>
-      <p class="hint">Drag pans, Ctrl with the wheel zooms, a double click fits a frame. Times without work are shortened.</p>
+      <p class="hint">
+        <span class="with-mouse">Drag pans, Ctrl with the wheel zooms, a double click fits a frame.</span>
+        <span class="with-fingers">Drag pans, two fingers zoom, a tap chooses a frame.</span>
+        {measure.value === 'time' && placed.value.runs.length > 1 ? ' Grey stripes are times without work, shortened.' : ''}
+      </p>
       <p class="unseen" aria-live="polite">{current ? spoken(current) : ''}</p>
     </section>
   );
@@ -283,7 +301,7 @@ function kept({ from, to }: View): View {
 const STEPS = [0.01, 0.05, 0.2, 0.5, 1];
 
 function agentOf(frame: Frame): string {
-  return frame.agent || sessions.value.find((it) => it.id === frame.session)?.host || 'unknown';
+  return frame.agent || sessionOf(frame.session)?.host || 'no agent yet';
 }
 
 /** The most agents that have a colour of their own. */
@@ -291,12 +309,14 @@ const AGENTS = 7;
 
 function legendOf(colours: Colours, frames: Frame[]): string[] {
   if (colours === 'status') return Object.keys(STATUS);
-  if (colours === 'tokens') return STEPS.map((step) => `up to ${percent(step, 1)} of the largest`);
+  if (colours === 'tokens') return STEPS.map((step) => `up to ${short(step * largest(frames))} tokens`);
   const counts = new Map<string, number>();
   for (const frame of frames) counts.set(agentOf(frame), (counts.get(agentOf(frame)) ?? 0) + 1);
   const names = [...counts].sort((a, b) => b[1] - a[1]).map(([name]) => name);
   return names.length > AGENTS ? [...names.slice(0, AGENTS), 'others'] : names;
 }
+
+const largest = (frames: Frame[]): number => frames.reduce((most, frame) => (frame.depth === 0 ? Math.max(most, frame.tokens ?? 0) : most), 1);
 
 /** Returns which entry of the legend a frame belongs to. */
 function classOf(colours: Colours, names: string[], frames: Frame[]): (frame: Frame) => number {
@@ -305,8 +325,8 @@ function classOf(colours: Colours, names: string[], frames: Frame[]): (frame: Fr
     const places = new Map(names.map((name, place) => [name, place]));
     return (frame) => places.get(agentOf(frame)) ?? names.length - 1;
   }
-  const largest = Math.max(1, ...frames.map((frame) => (frame.depth === 0 ? frame.tokens ?? 0 : 0)));
-  return (frame) => Math.max(0, STEPS.findIndex((step) => (frame.tokens ?? 0) <= step * largest));
+  const most = largest(frames);
+  return (frame) => Math.max(0, STEPS.findIndex((step) => (frame.tokens ?? 0) <= step * most));
 }
 
 /** The colours of the legend, as the theme has them. */

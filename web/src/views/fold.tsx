@@ -16,8 +16,8 @@ export function FoldView({ handle }: { handle: string }) {
       <p>
         {value.folded ? (
           <>
-            <strong>{tokens(value.tokensBefore)}</strong> left, <strong>{tokens(value.tokensAfter)}</strong> stand for them
-            ({percent(value.tokensAfter, value.tokensBefore)}).
+            <strong>{tokens(value.tokensBefore)}</strong> were folded away, <strong>{tokens(value.tokensAfter)}</strong> stand for them
+            ({percent(value.tokensAfter, value.tokensBefore)}), as the model is sent them: with the frames inside it, and in the provider's tokens.
           </>
         ) : (
           <>Its steps are still sent as they are. {value.told}</>

@@ -5,7 +5,7 @@ import { data, tree } from '../state/model.ts';
 import { useLoaded } from '../state/load.ts';
 import { decide, invalidate, pin, plan, pop, push, replan, retry, rollback, unplan } from '../state/acts.ts';
 import { done } from '../state/steer.ts';
-import { counted, tokens } from '../text/format.ts';
+import { counted, exact, tokens } from '../text/format.ts';
 import { line } from '../text/visible.ts';
 import { Sheet } from './actions.tsx';
 import { Line, Note, Problem, Text } from './bits.tsx';
@@ -47,7 +47,7 @@ function PushForm({ frame, close }: FormProps) {
   const [title, criteria] = [useSignal(''), useSignal('')];
   const isReady = title.value.trim() !== '' && criteria.value.trim() !== '';
   return (
-    <Sheet title="Open a frame below it" frame={frame} close={close} confirm="Push" ready={isReady} acts={[push(frame, title.value.trim(), criteria.value.trim())]}>
+    <Sheet title={`Push: open a frame below ${frame.handle}`} missing="It needs a title, and what “done” means." frame={frame} close={close} confirm="Push" ready={isReady} acts={[push(frame, title.value.trim(), criteria.value.trim())]}>
       <Field name="Title, two to five words" value={title} first />
       <Field name="What “done” means, so that it can be checked" value={criteria} long />
       <Note>The agent goes on in the new frame. {TOLD}</Note>
@@ -59,7 +59,7 @@ function PushForm({ frame, close }: FormProps) {
 function PopForm({ frame, close }: FormProps) {
   const [status, results] = [useSignal('completed'), useSignal('')];
   return (
-    <Sheet title="End it" frame={frame} close={close} confirm="Pop" ready acts={[pop(frame, status.value, results.value.trim())]}>
+    <Sheet title={`Pop: end ${frame.handle}`} frame={frame} close={close} confirm="Pop" ready acts={[pop(frame, status.value, results.value.trim())]}>
       <label class="field">
         <span>How it ended</span>
         <select value={status.value} onChange={(event) => { status.value = event.currentTarget.value; }}>
@@ -80,7 +80,7 @@ function PopForm({ frame, close }: FormProps) {
 function BlockForm({ frame, close }: FormProps) {
   const results = useSignal('');
   return (
-    <Sheet title="Set it aside" frame={frame} close={close} confirm="Block" ready={results.value.trim() !== ''} acts={[pop(frame, 'blocked', results.value.trim())]}>
+    <Sheet title={`Block: set ${frame.handle} aside`} missing="Say what it waits for." frame={frame} close={close} confirm="Block" ready={results.value.trim() !== ''} acts={[pop(frame, 'blocked', results.value.trim())]}>
       <Field name="What it waits for, and what was done so far" value={results} long first />
       <Note>It can be taken up again. {TOLD}</Note>
       <Failure />
@@ -93,7 +93,7 @@ function PlanForm({ frame, close }: FormProps) {
   const all = titles.value.split('\n').map((title) => title.trim()).filter(Boolean);
   const children = all.map((title, at) => ({ title, successCriteria: criteria.value.split('\n')[at]?.trim() ?? '' }));
   return (
-    <Sheet title="Plan frames below it" frame={frame} close={close} confirm="Plan" ready={children.length > 0} acts={[plan(frame, children)]}>
+    <Sheet title={`Plan frames below ${frame.handle}`} missing="It needs a title." frame={frame} close={close} confirm="Plan" ready={children.length > 0} acts={[plan(frame, children)]}>
       <Field name="Titles, one a line, in the order of work" value={titles} long first />
       <Field name="What “done” means for each, one a line" value={criteria} long />
       <Note>{children.length > 0 ? `${counted(children.length, 'frame')} will be planned. ` : ''}{TOLD}</Note>
@@ -114,7 +114,7 @@ function EditForm({ frame, close }: FormProps) {
   const from = { title: to.title && frame.title, successCriteria: to.successCriteria && before };
   const isChanged = Boolean(to.title ?? to.successCriteria);
   return (
-    <Sheet title="Change the plan" frame={frame} close={close} confirm="Change" ready={isChanged && title.value.trim() !== ''} acts={[replan(frame, to, from)]}>
+    <Sheet title={`Edit the plan of ${frame.handle}`} missing="Nothing is changed yet." frame={frame} close={close} confirm="Change" ready={isChanged && title.value.trim() !== ''} acts={[replan(frame, to, from)]}>
       <Field name="Title" value={title} first />
       <Field name="What “done” means" value={text} long />
       <Failure />
@@ -129,7 +129,7 @@ function UnplanForm({ frame, close }: FormProps) {
   const what = { title: frame.title, successCriteria: read.value.value?.successCriteria ?? '' };
   const undo = parent && below === 0 ? [plan(parent, [what])] : undefined;
   return (
-    <Sheet title="Take it out of the plan" frame={frame} close={close} confirm="Unplan" ready acts={[unplan(frame, undo)]}>
+    <Sheet title={`Unplan: take ${frame.handle} out of the plan`} frame={frame} close={close} confirm="Unplan" ready acts={[unplan(frame, undo)]}>
       <Note>
         {below > 0 ? `It goes with ${counted(below, 'frame')} planned right below it. ` : ''}
         To keep it in sight with a reason, invalidate it instead. {undo ? 'It can be planned again, under a new handle.' : 'This has no undo.'}
@@ -142,7 +142,7 @@ function UnplanForm({ frame, close }: FormProps) {
 function PinForm({ frame, close }: FormProps) {
   const text = useSignal('');
   return (
-    <Sheet title="Pin a rule" frame={frame} close={close} confirm="Pin" ready={text.value.trim() !== ''} acts={[pin(frame, text.value.trim())]}>
+    <Sheet title={`Pin a rule to ${frame.handle}`} missing="It needs the rule." frame={frame} close={close} confirm="Pin" ready={text.value.trim() !== ''} acts={[pin(frame, text.value.trim())]}>
       <Field name="The rule, word for word" value={text} long first />
       <Note>Every frame below sees it, and nothing trims it. {TOLD}</Note>
       <Failure />
@@ -153,7 +153,7 @@ function PinForm({ frame, close }: FormProps) {
 function DecideForm({ frame, close }: FormProps) {
   const text = useSignal('');
   return (
-    <Sheet title="Record a decision" frame={frame} close={close} confirm="Record" ready={text.value.trim() !== ''} acts={[decide(frame, text.value.trim())]}>
+    <Sheet title={`Record a decision in ${frame.handle}`} missing="It needs the decision." frame={frame} close={close} confirm="Record" ready={text.value.trim() !== ''} acts={[decide(frame, text.value.trim())]}>
       <Field name="What was decided, and why" value={text} long first />
       <Note>It holds in frames below, and stays with the frame: a decision has no undo. {TOLD}</Note>
       <Failure />
@@ -166,7 +166,7 @@ function RetryForm({ frame, close }: FormProps) {
   const details = read.value.value;
   const pins = Object.values(details?.pins ?? {});
   return (
-    <Sheet title="Try again" frame={frame} close={close} confirm="Retry" ready acts={[retry(frame)]}>
+    <Sheet title={`Retry: try ${frame.handle} again`} frame={frame} close={close} confirm="Retry" ready acts={[retry(frame)]}>
       <p>A fresh frame beside it, with:</p>
       <ul>
         <li>the title <strong><Line text={frame.title} /></strong></li>
@@ -186,7 +186,20 @@ interface Rollback {
   fromBefore?: boolean;
 }
 
-const HOW: Record<string, string> = { reverted: 'gets the content that it had', removed: 'was not there, and goes', brought_back: 'was there, and comes back' };
+const HOW: Record<string, string> = {
+  reverted: 'gets the content that it had when the frame began',
+  removed: 'is deleted: it was not there when the frame began',
+  brought_back: 'comes back: it was there when the frame began',
+};
+const WHY: Record<string, string> = { changed_since: 'was changed since the frame ended' };
+
+/** The name of the button of a rollback. */
+function toDo(restored: Rollback['restored']): string {
+  const deleted = restored.filter((it) => it.how === 'removed').length;
+  const others = restored.length - deleted;
+  if (deleted === 0) return `Restore ${counted(others, 'file')}`;
+  return others === 0 ? `Delete ${counted(deleted, 'file')}` : `Restore ${counted(others, 'file')}, delete ${exact(deleted)}`;
+}
 
 function RollbackForm({ frame, close }: FormProps) {
   const read = useLoaded(frame.handle, async () => {
@@ -196,7 +209,7 @@ function RollbackForm({ frame, close }: FormProps) {
   const { value, problem } = read.value;
   const files = value?.restored.map((it) => it.path) ?? [];
   return (
-    <Sheet title="Roll its files back" frame={frame} close={close} confirm={`Restore ${counted(files.length, 'file')}`} ready={files.length > 0} acts={[rollback(frame, files)]}>
+    <Sheet title={`Roll back the files of ${frame.handle}`} danger frame={frame} close={close} confirm={toDo(value?.restored ?? [])} ready={files.length > 0} acts={[rollback(frame, files)]}>
       {problem ? <Note>{problem}</Note> : null}
       {!value && !problem ? <Note>Looking …</Note> : null}
       {value && files.length === 0 ? <Note>There is nothing to restore.</Note> : null}
@@ -204,7 +217,7 @@ function RollbackForm({ frame, close }: FormProps) {
       {value && value.left.length > 0 ? (
         <>
           <p>Left as they are:</p>
-          <ul class="files">{value.left.map((it) => <li key={it.path}><bdi class="path">{line(it.path)}</bdi> {it.why.replaceAll('_', ' ')}</li>)}</ul>
+          <ul class="files">{value.left.map((it) => <li key={it.path}><bdi class="path">{line(it.path)}</bdi> {WHY[it.why] ?? it.why.replaceAll('_', ' ')}</li>)}</ul>
         </>
       ) : null}
       {value?.fromBefore ? <Note>The state nearest to the frame's begin is older: earlier changes go, too.</Note> : null}
@@ -216,9 +229,9 @@ function RollbackForm({ frame, close }: FormProps) {
 function InvalidateForm({ frame, close }: FormProps) {
   const reason = useSignal('');
   return (
-    <Sheet title="Declare it irrelevant" frame={frame} close={close} confirm="Invalidate" ready={reason.value.trim() !== ''} acts={[invalidate(frame, reason.value.trim())]}>
+    <Sheet title={`Invalidate: declare ${frame.handle} irrelevant`} danger missing="Say why." frame={frame} close={close} confirm="Invalidate" ready={reason.value.trim() !== ''} acts={[invalidate(frame, reason.value.trim())]}>
       <Field name="Why it is no longer relevant" value={reason} first />
-      <Note>Planned frames below it go with it, completed ones stay. It can be opened again, but not planned again. {TOLD}</Note>
+      <Note>Planned frames below it go with it, completed ones stay. All of it can be opened again. {TOLD}</Note>
       <Failure />
     </Sheet>
   );

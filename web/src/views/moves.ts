@@ -2,17 +2,21 @@
 
 import type { Details, Frame } from '../source/data.ts';
 import { data, told, tree } from '../state/model.ts';
-import { type Act, busy, done, perform } from '../state/steer.ts';
+import { type Act, done, inTurn, perform } from '../state/steer.ts';
 import { copied, type Plan, plan, planned, replan, unplan } from '../state/acts.ts';
-import { go } from '../state/route.ts';
+import { chosen, go } from '../state/route.ts';
 
 const isPlanned = (frame: Frame): boolean => frame.status === 'planned';
 const beside = (frame: Frame): Frame[] => tree.value.beside(frame).filter(isPlanned);
 const sameParent = (a: Frame, b: Frame): boolean => (a.parent ?? '') === (b.parent ?? '');
 
-/** Moves a planned frame before another one, or below it. */
-export async function move(frame: Frame, where: 'before' | 'into', target: Frame): Promise<void> {
-  if (busy.value || !isPlanned(frame) || tree.value.above(target).includes(frame)) return;
+/** Moves a planned frame before another one, or below it, once it is its turn. */
+export function move(frame: Frame, where: 'before' | 'into', target: Frame): void {
+  inTurn(() => moving(frame, where, target));
+}
+
+async function moving(frame: Frame, where: 'before' | 'into', target: Frame): Promise<void> {
+  if (!isPlanned(frame) || tree.value.above(target).includes(frame)) return;
   if (where === 'into') await nest(frame, target);
   else if (sameParent(frame, target)) await perform(order(frame, target));
   else {
@@ -54,7 +58,8 @@ async function nest(frame: Frame, parent: Frame, before?: Frame): Promise<void> 
     const made = done.value?.text;
     const handle = placed.get(frame.handle);
     if (handle && before) await perform([replan({ ...frame, handle }, { before: before.handle })], made);
-    if (handle) go({ frame: handle }, true);
+    // Unless the reader went elsewhere meanwhile.
+    if (handle && chosen.value === frame.handle) go({ frame: handle }, true);
   } catch (error) {
     done.value = { text: told(error), failed: true, undo: undefined };
   }
@@ -80,19 +85,32 @@ async function gather(frame: Frame, details: Map<string, Details>): Promise<void
   for (const inner of tree.value.children(frame.handle).filter(isPlanned)) await gather(inner, details);
 }
 
+const ARROWS = ['ArrowUp', 'ArrowDown', 'ArrowLeft', 'ArrowRight'];
+
 /** Moves a planned frame by a key: up and down among its siblings, in and out. Returns whether the key moves frames. */
 export function moved(key: string, frame: Frame): boolean {
-  if (!['ArrowUp', 'ArrowDown', 'ArrowLeft', 'ArrowRight'].includes(key)) return false;
-  if (!isPlanned(frame) || busy.value) return true;
+  if (!ARROWS.includes(key)) return false;
+  // The frame may have another handle by the time that it is its turn.
+  if (isPlanned(frame)) inTurn(() => step(key, tree.value.get(now(frame.handle))));
+  return true;
+}
+
+/** The handle that a frame has after its moves. */
+function now(handle: string): string {
+  const next = placed.get(handle);
+  return next === undefined || tree.value.get(handle) ? handle : now(next);
+}
+
+async function step(key: string, frame: Frame | undefined): Promise<void> {
+  if (!frame || !isPlanned(frame)) return;
   const all = beside(frame);
   const at = all.indexOf(frame);
   const [above, below, afterNext] = [all[at - 1], all[at + 1], all[at + 2]];
   const parent = tree.value.get(frame.parent);
   const outer = tree.value.get(parent?.parent);
-  if (key === 'ArrowUp' && above) void perform(order(frame, above));
-  else if (key === 'ArrowDown' && afterNext) void perform(order(frame, afterNext));
-  else if (key === 'ArrowDown' && below) void perform(last(frame));
-  else if (key === 'ArrowRight' && above) void nest(frame, above);
-  else if (key === 'ArrowLeft' && outer) void nest(frame, outer);
-  return true;
+  if (key === 'ArrowUp' && above) await perform(order(frame, above));
+  else if (key === 'ArrowDown' && afterNext) await perform(order(frame, afterNext));
+  else if (key === 'ArrowDown' && below) await perform(last(frame));
+  else if (key === 'ArrowRight' && above) await nest(frame, above);
+  else if (key === 'ArrowLeft' && outer) await nest(frame, outer);
 }

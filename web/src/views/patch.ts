@@ -10,18 +10,26 @@ export interface Row {
   pair?: string;
 }
 
-/** The rows of a patch. One that was cut may end anywhere. */
-export function rowsOf(patch: string): Row[] {
+/**
+ * The rows of a patch. One that was cut may end anywhere. One that was rebuilt from edits has a part for each edit, and
+ * line numbers only where they are known.
+ */
+export function rowsOf(patch: string, isRebuilt = false): Row[] {
   const rows: Row[] = [];
   let [before, after] = [0, 0];
+  let edits = 0;
+  let isPlaced = true;
+  const number = (of: number): number | undefined => (isPlaced ? of : undefined);
   for (const text of patch.split('\n')) {
-    const place = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@/.exec(text);
+    const place = /^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,\d+)? @@/.exec(text);
     if (place) {
-      [before, after] = [Number(place[1]), Number(place[2])];
-      rows.push({ kind: 'place', before: undefined, after: undefined, text });
-    } else if (text.startsWith('+')) rows.push({ kind: 'added', before: undefined, after: after++, text: text.slice(1) });
-    else if (text.startsWith('-')) rows.push({ kind: 'removed', before: before++, after: undefined, text: text.slice(1) });
-    else if (text.startsWith(' ')) rows.push({ kind: 'same', before: before++, after: after++, text: text.slice(1) });
+      [before, after] = [Number(place[1]), Number(place[3])];
+      edits += 1;
+      isPlaced = !isRebuilt || before > 0 || place[2] === '0';
+      rows.push({ kind: 'place', before: undefined, after: undefined, text: isRebuilt ? `Edit ${edits}${isPlaced ? `, from line ${Math.max(1, after)}` : ''}` : text });
+    } else if (text.startsWith('+')) rows.push({ kind: 'added', before: undefined, after: number(after++), text: text.slice(1) });
+    else if (text.startsWith('-')) rows.push({ kind: 'removed', before: number(before++), after: undefined, text: text.slice(1) });
+    else if (text.startsWith(' ')) rows.push({ kind: 'same', before: number(before++), after: number(after++), text: text.slice(1) });
     else if (text.startsWith('\\')) rows.push({ kind: 'place', before: undefined, after: undefined, text });
   }
   return paired(rows);

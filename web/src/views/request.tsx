@@ -23,6 +23,12 @@ export function RequestView({ session: id, frame }: RequestProps) {
   const call = ofFrame.some((it) => it.message === wanted) ? wanted : frame ? ofFrame.at(-1)?.message : undefined;
   const sent = useLoaded(`${id} ${call ?? ''}`, () => data().sent(id, call));
   const { value, problem } = sent.value;
+  const at = ofFrame.findIndex((it) => it.message === call);
+  const older = call === undefined ? ofFrame.at(-1) : ofFrame[at - 1];
+  const newer = call === undefined ? undefined : ofFrame[at + 1];
+  const sentTokens = ofFrame[at]?.tokens ?? 0;
+  // Known once all of its messages are there.
+  const unseen = value && value.more === undefined ? sentTokens - value.messages.reduce((sum, it) => sum + (it.tokens ?? 0), 0) : 0;
   return (
     <>
       <p>
@@ -33,9 +39,18 @@ export function RequestView({ session: id, frame }: RequestProps) {
             {ofFrame.toReversed().slice(0, 500).map((it) => <option key={it.message} value={it.message}>{named(it)}</option>)}
           </select>
         </label>{' '}
+        {offered.length > 0 ? (
+          <>
+            <button type="button" disabled={!older} onClick={() => go({ call: older?.message }, true)} aria-label="The request before">‹</button>{' '}
+            <button type="button" disabled={call === undefined} onClick={() => go({ call: newer?.message }, true)} aria-label="The request after">›</button>{' '}
+          </>
+        ) : null}
         {value ? <span class="dim">{counted(value.total, 'message')}</span> : null}
       </p>
-      <p class="dim">The agent's own system prompt and its definitions of tools are not known to callstack and are not shown.</p>
+      <p class="dim">
+        The agent's own system prompt and its definitions of tools are not known to callstack and are not shown
+        {unseen > 0 ? `: about ${short(unseen)} of the ${short(sentTokens)} tokens of this request` : ''}.
+      </p>
       {problem ? <Note>{problem}</Note> : null}
       {!value && !problem ? <Note>Reading …</Note> : null}
       {value ? (

@@ -1,21 +1,20 @@
 import { useSignal, useSignalEffect } from '@preact/signals';
 import { useEffect, useRef } from 'preact/hooks';
-import type { Frame } from '../source/data.ts';
-import { active, closed, filter, listed, loaded, now, reveal, sessions, shown, toggle, tree, words } from '../state/model.ts';
+import { active, closed, filter, hasChanges, listed, loaded, reveal, shown, toggle, tree, words } from '../state/model.ts';
 import { chosen, go } from '../state/route.ts';
-import type { Row } from '../state/tree.ts';
-import { ago, duration, exact, percent, short, tokens } from '../text/format.ts';
-import { worked } from './flame-layout.ts';
-import { Changed, Line, Sign } from './bits.tsx';
-import { move, moved } from './moves.ts';
-import { CHECKED, shortId, standing } from './words.ts';
+import { rowAt } from '../state/tree.ts';
+import { exact } from '../text/format.ts';
+import { Command, Line } from './bits.tsx';
+import { moved } from './moves.ts';
+import { mouse, RowView } from './row.tsx';
 
 /** Rows beyond the window that are drawn, so that a fast scroll shows no gap. */
-const BEYOND = 8;
+const BEYOND = 5;
 
 /** The list of frames. Only the rows in sight are in the document. */
 export function TreeView() {
   const box = useRef<HTMLDivElement>(null);
+  /** The number of rows above the window. */
   const top = useSignal(0);
   const height = useSignal(600);
   const rowHeight = useSignal(30);
@@ -49,66 +48,107 @@ export function TreeView() {
   });
 
   const all = listed.value;
-  const first = Math.max(0, Math.floor(top.value / rowHeight.value) - BEYOND);
-  const last = Math.min(all.length, Math.ceil((top.value + height.value) / rowHeight.value) + BEYOND);
+  const inSight = Math.ceil(height.value / rowHeight.value) + 1;
+  const first = Math.max(0, Math.min(top.value, all.length) - BEYOND);
+  const last = Math.min(all.length, top.value + inSight + BEYOND);
   const current = place(all, chosen.value);
   const places = Array.from({ length: Math.max(0, last - first) }, (_, at) => first + at);
   // A screen reader reads the chosen row, which has to exist even where it is out of sight.
   const aside = current >= 0 && (current < first || current >= last) ? current : -1;
   if (aside >= 0) places.push(aside);
   // A row that comes into sight takes the elements of one that left it.
-  const slots = Math.ceil(height.value / rowHeight.value) + 2 * BEYOND + 1;
-  const largest = Math.max(1, ...tree.value.children().map((it) => it.tokens ?? 0));
+  const slots = inSight + 2 * BEYOND;
 
   return (
-    <div class="tree-box" ref={box} onScroll={(event) => { top.value = event.currentTarget.scrollTop; }}>
-      {loaded.value && tree.value.frames.length === 0 ? (
-        <div class="empty">
-          <p>There are no frames yet.</p>
-          <p>They appear here as soon as an agent works in this project. <code>callstack init opencode</code> sets one up.</p>
-        </div>
-      ) : null}
-      {shown.value?.size === 0 ? (
-        <div class="empty">
-          <p>No frame matches. <button type="button" onClick={() => filter('')}>Show all</button></p>
-          <p>Words are looked for in titles, results, files, agents and messages: <Line text={words.value} /></p>
-        </div>
-      ) : null}
-      {all.length > 0 ? (
-        <div
-          class="tree"
-          role="tree"
-          id="tree"
-          aria-label={`Frames, ${exact(tree.value.frames.length)} in all`}
-          tabIndex={0}
-          aria-activedescendant={current >= 0 ? `row-${chosen.value}` : undefined}
-          style={{ height: `${all.length * rowHeight.value}px` }}
-          onKeyDown={(event) => key(event, all, current)}
-          onFocus={() => { if (current < 0 && all[0]) go({ frame: all.find((row) => active.value.has(row.frame.handle))?.frame.handle ?? all[0].frame.handle }, true); }}
-        >
-          {places.map((at) => (
-            <RowView key={at === aside ? 'chosen' : at % slots} row={all[at]!} at={at} height={rowHeight.value} largest={largest} />
-          ))}
-        </div>
-      ) : null}
-    </div>
+    <>
+      {all.length > 0 ? <Columns /> : null}
+      <div class="tree-box" ref={box} onScroll={(event) => { top.value = Math.floor(event.currentTarget.scrollTop / rowHeight.value); }}>
+        {loaded.value && tree.value.frames.length === 0 ? (
+          <div class="empty">
+            <h2>There are no frames yet.</h2>
+            <p>
+              A frame is a piece of an agent's work with a goal of its own. Once it has ended, its results stay in what the
+              model is sent, and its steps leave. Frames appear here as soon as an agent works in this project.
+            </p>
+            <p>To let an agent work in frames, here:</p>
+            <Command text="callstack init opencode" />
+            <Command text="callstack init mcp" />
+            <p>To see past sessions of Claude Code, Codex, pi and OpenCode as frames:</p>
+            <Command text="callstack import" />
+          </div>
+        ) : null}
+        {shown.value?.size === 0 ? (
+          <div class="empty">
+            <p>No frame matches. <button type="button" onClick={() => filter('')}>Show all</button></p>
+            <p>Words are looked for in titles, results, files, agents and messages: <Line text={words.value} /></p>
+          </div>
+        ) : null}
+        {all.length > 0 ? (
+          <div
+            class="tree"
+            role="tree"
+            id="tree"
+            aria-label={`Frames, ${exact(tree.value.frames.length)} in all`}
+            tabIndex={0}
+            aria-activedescendant={current >= 0 ? `row-${chosen.value}` : undefined}
+            style={{ height: `${all.length * rowHeight.value}px` }}
+            onKeyDown={(event) => key(event, all, current)}
+            {...mouse}
+            onFocus={() => { if (current < 0) go({ frame: firstChosen(all) }, true); }}
+          >
+            {places.map((at) => (
+              <RowView key={at === aside ? 'chosen' : at % slots} place={all[at]!} at={at} height={rowHeight.value} />
+            ))}
+          </div>
+        ) : null}
+      </div>
+    </>
   );
 }
 
-const place = (all: Row[], handle: string | undefined): number =>
-  handle === undefined ? -1 : all.findIndex((row) => row.frame.handle === handle);
+/** The heads of the list's columns. */
+const Columns = () => (
+  <div class="columns" aria-hidden="true">
+    <span class="title">Frame</span>
+    <span class="facts">
+      <span class="check">Checks</span>
+      <span class="changed" title="Lines that were added and removed">{hasChanges.value ? 'Lines' : ''}</span>
+      <span class="time" title="Time for which it was open">Time</span>
+      <span class="used" title="Estimated tokens of the work in it and below it">Tokens<span class="bar" /></span>
+    </span>
+  </div>
+);
+
+/** The position of a frame in the list, whose places are sorted. */
+function place(all: number[], handle: string | undefined): number {
+  const wanted = handle === undefined ? -1 : tree.peek().place(handle);
+  let [low, high] = [0, all.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (all[middle]! < wanted) low = middle + 1;
+    else high = middle;
+  }
+  return wanted >= 0 && all[low] === wanted ? low : -1;
+}
+
+/** The frame to choose first: one that an agent works in, else the first of the list. */
+function firstChosen(all: number[]): string | undefined {
+  const { frames } = tree.value;
+  const worked = all.find((at) => active.value.has(frames[at]?.handle ?? ''));
+  return frames[worked ?? all[0] ?? -1]?.handle;
+}
 
 /** Chooses another row, opens and closes frames, as trees do everywhere; with Alt a planned frame moves. */
-function key(event: KeyboardEvent, all: Row[], at: number): void {
-  const row = all[at];
+function key(event: KeyboardEvent, all: number[], at: number): void {
+  const row = all[at] === undefined ? undefined : rowAt(tree.value, closed.value, shown.value, all[at]);
   if (event.altKey && row && moved(event.key, row.frame)) {
     event.preventDefault();
     return;
   }
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   const to = (next: number): void => {
-    const target = all[Math.max(0, Math.min(all.length - 1, next))];
-    if (target) go({ frame: target.frame.handle }, true);
+    const target = tree.value.frames[all[Math.max(0, Math.min(all.length - 1, next))] ?? -1];
+    if (target) go({ frame: target.handle }, true);
   };
   const page = 20;
   switch (event.key) {
@@ -134,99 +174,3 @@ function key(event: KeyboardEvent, all: Row[], at: number): void {
   }
   event.preventDefault();
 }
-
-interface RowProps {
-  row: Row;
-  at: number;
-  height: number;
-  largest: number;
-}
-
-function RowView({ row, at, height, largest }: RowProps) {
-  const { frame: it, open, aside } = row;
-  const over = useSignal<'' | 'before' | 'into'>('');
-  const isPlanned = it.status === 'planned';
-  const isChosen = chosen.value === it.handle;
-  return (
-    <div
-      id={`row-${it.handle}`}
-      class={`row ${it.status} ${aside ? 'aside' : ''} ${active.value.has(it.handle) ? 'active' : ''} ${over.value}`}
-      role="treeitem"
-      aria-level={it.depth + 1}
-      aria-setsize={row.siblings}
-      aria-posinset={row.position}
-      aria-expanded={open}
-      aria-selected={isChosen}
-      style={{ top: `${at * height}px`, '--depth': String(it.depth) }}
-      draggable={isPlanned}
-      onClick={() => go({ frame: it.handle, tab: 'overview' })}
-      onDragStart={(event) => { event.dataTransfer?.setData('text/plain', it.handle); drag.handle = it.handle; }}
-      onDragEnd={() => { drag.handle = undefined; }}
-      onDragOver={(event) => {
-        const { top, height: rect } = event.currentTarget.getBoundingClientRect();
-        const where = event.clientY - top < rect / 3 && isPlanned ? 'before' : 'into';
-        if (!drag.handle || drag.handle === it.handle) return;
-        event.preventDefault();
-        over.value = where;
-      }}
-      onDragLeave={() => { over.value = ''; }}
-      onDrop={(event) => {
-        event.preventDefault();
-        const what = tree.value.get(drag.handle);
-        const where = over.value;
-        over.value = '';
-        if (what && where) void move(what, where, it);
-      }}
-    >
-      <span class="indent" />
-      <span
-        class="twisty"
-        aria-hidden="true"
-        onClick={(event) => {
-          event.stopPropagation();
-          if (open !== undefined) toggle(it.handle, !open);
-        }}
-      >
-        {open === undefined ? '' : open ? '▾' : '▸'}
-      </span>
-      <Sign frame={it} />
-      <span class="handle">{it.handle}</span>
-      <span class="title"><Line text={it.title} />{it.stillSent ? <span class="tag" title="Finished, but still sent step by step">still sent</span> : null}</span>
-      <Facts frame={it} largest={largest} />
-    </div>
-  );
-}
-
-const drag: { handle: string | undefined } = { handle: undefined };
-
-/** The remarks on a frame after the title in its row. */
-function Facts({ frame: it, largest }: { frame: Frame; largest: number }) {
-  const above = tree.value.get(it.parent);
-  const session = it.session !== above?.session ? sessions.value.find((one) => one.id === it.session) : undefined;
-  const time = worked(it, now.value);
-  const used = it.tokens ?? 0;
-  return (
-    <span class="facts">
-      {session ? (
-        <span class="session" title={`Session ${session.id} of ${session.host}`}>
-          {it.agent || session.agent || session.host} <span class="id">{shortId(session.id)}</span>
-        </span>
-      ) : null}
-      {it.pins ? <span class="pins" title={`${it.pins} pinned`}>⚑{exact(it.pins)}</span> : null}
-      {it.checked ? (
-        <span class={`check ${it.checked}`} role="img" aria-label={CHECKED[it.checked]} title={CHECKED[it.checked]}>
-          {it.checked === 'failed' ? '✗' : it.checked === 'passed' ? '✓' : '✓?'}
-        </span>
-      ) : null}
-      {it.added || it.removed ? <Changed added={it.added} removed={it.removed} /> : null}
-      <span class="time" title={it.endedAt ? `ended ${ago(it.endedAt, now.value)}` : standing(it).name}>
-        {time > 0 ? duration(time) : ''}
-      </span>
-      <span class="used" title={used ? `about ${tokens(used)}, ${percent(used, largest)} of the largest` : ''}>
-        {used > 0 ? short(used) : ''}
-        <span class="bar" aria-hidden="true"><span style={{ width: `${Math.min(100, (used / largest) * 100)}%` }} /></span>
-      </span>
-    </span>
-  );
-}
-

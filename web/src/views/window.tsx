@@ -1,4 +1,4 @@
-import { useSignal } from '@preact/signals';
+import { type Signal, useSignal } from '@preact/signals';
 import { data, session } from '../state/model.ts';
 import { useLoaded } from '../state/load.ts';
 import type { Window, WindowPart } from '../source/data.ts';
@@ -22,7 +22,7 @@ function parts(window: Window): { parts: { kind: string; tokens: number }[]; who
 }
 
 const spoken = (window: Window): string => {
-  const of = window.limit ? ` of ${tokens(window.limit)}, ${percent(window.tokens, window.limit)}` : '';
+  const of = window.limit ? `, ${percent(window.tokens, window.limit)} of the ${exact(window.limit)} that the model takes` : '; what the model takes is not known';
   return `The next request is about ${tokens(window.tokens)}${of}`;
 };
 
@@ -32,15 +32,17 @@ export function WindowStrip() {
   const loaded = useLoaded(id, () => data().window(id ?? ''));
   const value = loaded.value.value;
   // A session without calls of the model has no window.
-  if (!value || value.tokens === 0) return null;
+  if (!id || value?.tokens === 0) return null;
+  // Its place is kept while it is read.
+  if (!value) return loaded.value.problem ? null : <span class="strip dim">…</span>;
   const { parts: all, whole } = parts(value);
   return (
     <button type="button" class="strip" onClick={() => go({ view: 'window' })} title={`${spoken(value)}. Shows what fills it.`}>
-      <span class="unseen">Next request:</span>
-      <span class="stacked" aria-hidden="true">
+      <span class="name">Next request</span>
+      <span class={`stacked ${value.limit ? '' : 'open'}`} aria-hidden="true">
         {all.map(({ kind, tokens: size }) => <span key={kind} class={`part-${kind}`} style={{ width: `${(size / whole) * 100}%` }} />)}
       </span>
-      <span class="figure">{short(value.tokens)}{value.limit ? ` / ${short(value.limit)}` : ''}</span>
+      <span class="figure">{short(value.tokens)}{value.limit ? ` of ${short(value.limit)}` : ''}<span class="share"> ({value.limit ? percent(value.tokens, value.limit) : 'limit unknown'})</span></span>
     </button>
   );
 }
@@ -55,6 +57,9 @@ export function WindowView() {
   if (problem) return <Note>{problem}</Note>;
   if (!value) return <Note>Reading …</Note>;
   const { parts: all, whole } = parts(value);
+  const used = all.filter(({ kind }) => kind !== 'free');
+  // Beside a large free part the others are too small to see.
+  const isSmall = value.limit !== undefined && value.tokens < value.limit / 4;
   const kinds = [...value.parts.map((part) => part.kind), ...(value.free === undefined ? [] : ['free'])];
   const sizeOf = (kind: string): number => (kind === 'free' ? value.free : value.parts.find((it) => it.kind === kind)?.tokens) ?? 0;
   const part = value.parts.find((it) => it.kind === chosen.value);
@@ -70,17 +75,14 @@ export function WindowView() {
             : 'No request was counted by a provider yet; all figures are estimates.'}
         </span>
       </p>
-      <div class="stacked large" aria-hidden="true">
-        {all.map(({ kind, tokens: size }) => (
-          <span
-            key={kind}
-            class={`part-${kind} ${chosen.value === kind ? 'chosen' : ''}`}
-            style={{ width: `${(size / whole) * 100}%` }}
-            title={`${nameOf(kind)}: ${tokens(size)}`}
-            onClick={() => { chosen.value = kind === 'free' ? undefined : kind; }}
-          />
-        ))}
-      </div>
+      <Bar all={all} whole={whole} chosen={chosen} />
+      {isSmall ? (
+        <>
+          <p class="dim">The {tokens(value.tokens)} by themselves:</p>
+          <Bar all={used} whole={value.tokens} chosen={chosen} />
+        </>
+      ) : null}
+      <div class="parts-beside">
       <ul class="parts">
         {kinds.map((kind) => (
           <li key={kind}>
@@ -99,9 +101,31 @@ export function WindowView() {
         ))}
       </ul>
       {part ? <PartMessages part={part} session={id} /> : <Note>Choose a part to see its messages.</Note>}
+      </div>
     </section>
   );
 }
+
+interface BarProps {
+  all: { kind: string; tokens: number }[];
+  whole: number;
+  chosen: Signal<string | undefined>;
+}
+
+/** Parts side by side. The list below has the same, for keys and screen readers. */
+const Bar = ({ all, whole, chosen }: BarProps) => (
+  <div class="stacked large" aria-hidden="true">
+    {all.map(({ kind, tokens: size }) => (
+      <span
+        key={kind}
+        class={`part-${kind} ${chosen.value === kind ? 'chosen' : ''}`}
+        style={{ width: `${(size / whole) * 100}%` }}
+        title={`${nameOf(kind)}: ${tokens(size)}`}
+        onClick={() => { chosen.value = kind === 'free' ? undefined : kind; }}
+      />
+    ))}
+  </div>
+);
 
 function PartMessages({ part, session: id }: { part: WindowPart; session: string }) {
   const all = useSignal(false);

@@ -1,4 +1,5 @@
 import type { Checked, Frame, Status } from '../source/data.ts';
+import { sessionOf } from '../state/model.ts';
 
 export const STATUS: Record<Status, { sign: string; name: string }> = {
   planned: { sign: '○', name: 'planned' },
@@ -17,7 +18,8 @@ export const CHECKED: Record<Checked, string> = {
 
 /** The sign and the name of where a frame stands. */
 export function standing(frame: Frame): { sign: string; name: string } {
-  if (frame.imported && frame.status === 'in_progress') return { sign: '◌', name: 'left open in a recorded session' };
+  const isRecorded = frame.imported || sessionOf(frame.session)?.recorded;
+  if (isRecorded && frame.status === 'in_progress') return { sign: '◌', name: 'left open in a recorded session' };
   return STATUS[frame.status] ?? { sign: '?', name: frame.status };
 }
 
