@@ -56,7 +56,16 @@ pub(crate) const LAYERS: [(&str, &[&str]); 9] = [
             "tree",
         ],
     ),
-    ("sessions", &["conversation", "conversation::broken", "conversation::purged", "sessions"]),
+    (
+        "sessions",
+        &[
+            "conversation",
+            "conversation::broken",
+            "conversation::entry",
+            "conversation::purged",
+            "sessions",
+        ],
+    ),
     (
         "evidence and contexts",
         &[

@@ -12,7 +12,7 @@ use crate::subagents::Subagents;
 impl Conversation {
     /// Returns the beginning of the session's first prompt.
     pub(crate) fn first_words(&self) -> Option<String> {
-        let told = self.transcript.iter().filter(|message| message.role == Role::User);
+        let told = self.messages().filter(|message| message.role == Role::User);
         told.flat_map(|message| &message.parts).find_map(|part| match &part.body {
             PartBody::Text { synthetic: false, head, .. } if !head.is_empty() => Some(head.clone()),
             _ => None,

@@ -151,7 +151,7 @@ impl Notes {
             self.queries
                 .clear_compaction_tracking(session, "the call that asked for it was undone")?;
         }
-        let Some(last) = conversation.transcript.last().filter(|_| !untold.is_empty()) else {
+        let Some(last) = conversation.last().filter(|_| !untold.is_empty()) else {
             return Ok(());
         };
         let placement = if last.role == Role::User { "append" } else { "insert" };
@@ -270,7 +270,7 @@ impl Conversation {
     /// Returns the newest call with output that is sent unchanged, with its message: not one of ours, whose output
     /// may be replaced by the text of a frame.
     fn newest_output(&self) -> Option<(String, String)> {
-        let newest = self.transcript.last()?;
+        let newest = self.last()?;
         let completed = newest.parts.iter().rev().find_map(|part| match &part.body {
             PartBody::Tool { call, tool, state: CallState::Completed } if !is_ours(tool) => {
                 Some(call)
@@ -282,14 +282,14 @@ impl Conversation {
 
     /// Where in the work the newest message stands.
     fn boundary(&self) -> Boundary {
-        let said = self.transcript.iter().rposition(is_user_turn);
-        let user = said.map(|at| self.transcript[at].id.as_str());
-        let open = self.framing.open_items(user);
+        let said = self.messages().rposition(is_user_turn);
+        let user = said.map(|at| self.transcript[at].message.id.as_str());
+        let open = self.listed_items(user);
         if open.as_ref().is_some_and(Vec::is_empty) {
             return Boundary::Done;
         }
         let steps = self.transcript.len() - said.map_or(0, |at| at + 1);
-        if steps <= 1 || self.framing.newest_list().is_some() {
+        if steps <= 1 || self.newest_list().is_some() {
             return Boundary::Begins;
         }
         Boundary::Within

@@ -66,7 +66,7 @@ impl Conversation {
     fn outside_to_tell(&self) -> &[Changed] {
         let Outside { changes, told, .. } = &self.outside;
         let undone = |message: &str| {
-            !self.transcript.iter().any(|shown| shown.id == message)
+            !self.messages().any(|shown| shown.id == message)
                 && self.has_undone(&Anchor { message: Some(message.to_owned()), call: None })
         };
         let until = told.iter().filter(|(message, _)| !undone(message)).map(|(_, until)| *until);
@@ -77,7 +77,7 @@ impl Conversation {
 
     /// Returns the changes that still matter, and whose notes are in the transcript but leave by these operations.
     fn outside_that_left(&self, ops: &[FoldOp]) -> Vec<&Changed> {
-        let shown = |note: &&Note| self.transcript.iter().any(|shown| shown.id == note.message);
+        let shown = |note: &&Note| self.messages().any(|shown| shown.id == note.message);
         let notes: Vec<_> = self.outside.notes.iter().filter(shown).collect();
         let is_sent = |note: &Note| {
             ops.iter().any(|op| match op {

@@ -455,7 +455,7 @@ impl<'a> Takeover<'a> {
         let closing = {
             let conversation = parts.sessions.conversation(&session.session);
             let conversation = lock(&conversation);
-            conversation.framing.closing_words()
+            conversation.closing_words()
         };
         let (status, results) = match (closing, &session.outcome) {
             // An open frame in it is one that the agent has left open.

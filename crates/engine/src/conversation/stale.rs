@@ -89,8 +89,8 @@ pub(super) fn is_step(message: &Message) -> bool {
 impl Conversation {
     /// The last message, if the model has written anything yet.
     fn written_until(&self) -> Option<&str> {
-        let any = self.transcript.iter().any(is_step);
-        self.transcript.last().filter(|_| any).map(|message| message.id.as_str())
+        let any = self.messages().any(is_step);
+        self.last().filter(|_| any).map(|message| message.id.as_str())
     }
 
     /// The last message up to which everything is stale.
@@ -101,7 +101,7 @@ impl Conversation {
         let marked = marked.filter_map(|id| place(id)).max();
         let bound = before_summary.max(marked);
         let is_stale = |message: &&Message| place(&message.id) <= bound;
-        self.transcript.iter().rfind(is_stale).map(|message| message.id.as_str())
+        self.messages().rfind(is_stale).map(|message| message.id.as_str())
     }
 
     /// Takes everything that was written so far for stale.

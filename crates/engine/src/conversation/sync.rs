@@ -160,7 +160,7 @@ impl Conversations {
         self.frame_if_deserved(&mut conversation, &request)?;
         self.sessions.load_spans(&mut conversation, &session)?;
         let opened: Vec<_> = request.shown.iter().flat_map(|it| it.opened.clone()).collect();
-        let summary = summary_among(&conversation.transcript[..request.keep], &request.shown);
+        let summary = summary_among(conversation.messages().take(request.keep), &request.shown);
         let copied = self.forks.copied(&conversation, &request, &opened, summary.as_ref())?;
         let forked = copied.is_some();
         let first_words = first_words(&request.shown);
@@ -190,7 +190,7 @@ impl Conversations {
         let masks = Folding::masks(&settings);
         if only_steps
             && !told
-            && (!masks || !conversation.masking.is_worth_a_look(self.kernel.now()))
+            && (!masks || !conversation.may_have_due_outputs(self.kernel.now()))
             && !conversation.weighs_again(self.kernel.now())
             && !self.framing.follow_work(&mut conversation, &session)?
             && !self.notes.make_notes(&mut conversation, &session)?
@@ -289,7 +289,7 @@ impl Conversations {
         drop(looked.and_then(|()| self.sessions.empty_purged(session, &mut shown)));
         let conversation = self.sessions.conversation(session);
         let mut conversation = lock(&conversation);
-        let summary = summary_among(&[], &shown);
+        let summary = summary_among(std::iter::empty(), &shown);
         if let Some(last) = shown.last()
             && last.message.role == Role::Assistant
             && last.summary.is_none()
@@ -299,7 +299,7 @@ impl Conversations {
         }
         conversation.masking.called(self.kernel.now());
         for shown in &mut shown {
-            conversation.framing.record(shown);
+            conversation.record_framing_message(shown);
         }
         let bodies =
             shown.into_iter().map(|it| MessageBody { id: it.message.id, json: it.json }).collect();
@@ -362,9 +362,13 @@ fn first_words(shown: &[HostMessage]) -> Option<String> {
 }
 
 /// The newest summary of a transcript, if it is not among the messages that were kept.
-fn summary_among(kept: &[Message], shown: &[HostMessage]) -> Option<Summary> {
-    let transcript = kept.iter().chain(shown.iter().map(|shown| &shown.message));
-    let newest = newest_summary(transcript)?.checked_sub(kept.len())?;
+fn summary_among<'a>(
+    kept: impl ExactSizeIterator<Item = &'a Message>,
+    shown: &'a [HostMessage],
+) -> Option<Summary> {
+    let known = kept.len();
+    let transcript = kept.chain(shown.iter().map(|shown| &shown.message));
+    let newest = newest_summary(transcript)?.checked_sub(known)?;
     let text = shown[newest].summary.clone()?;
     Some(Summary { message: shown[newest].message.id.clone(), text })
 }
