@@ -25,6 +25,8 @@ mod purged;
 pub(crate) mod results;
 pub(crate) mod stale;
 pub(crate) mod sync;
+#[cfg(test)]
+mod transactions_tests;
 pub(crate) mod undo;
 mod watch;
 pub(crate) mod written;
