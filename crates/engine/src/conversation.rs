@@ -23,6 +23,7 @@ pub(crate) mod outside;
 pub(crate) mod past;
 mod purged;
 pub(crate) mod results;
+pub(crate) mod snapshot;
 pub(crate) mod stale;
 pub(crate) mod sync;
 #[cfg(test)]
@@ -37,7 +38,7 @@ use std::path::{Path, PathBuf};
 use callstack_core::fold::{Note, ReasoningPolicy};
 use callstack_core::frame::FrameNum;
 use callstack_core::transcript::{Anchor, FoldOp, Message, Role, Span, SpanNum, newest_summary};
-use callstack_store::{MessageBody, StoreError, StoredDelegation};
+use callstack_store::{MessageBody, StoredDelegation};
 use entry::Entry;
 use folding::PATIENCE;
 use framing::Framing;
@@ -292,50 +293,5 @@ impl Sessions {
     /// Returns the reason why messages can't be stored at the moment, if they can't.
     pub(crate) fn recording_failure(&self) -> Option<EngineError> {
         self.recorder().map_or_else(Some, Recorder::failure)
-    }
-
-    fn load(&self, conversation: &mut Conversation, session: &str) -> Result<(), EngineError> {
-        if conversation.loaded {
-            return Ok(());
-        }
-        let (order, purged, newest) = self.kernel.read(|view| {
-            let order = view.message_order(session)?;
-            conversation.masking.load(view, session, order.len() as u64)?;
-            let purged = view.purged_messages(session)?;
-            Ok::<_, StoreError>((order, purged, view.newest_recording(session)?))
-        })?;
-        conversation.serial = conversation.serial.max(newest.unwrap_or_default());
-        let known = order.len() as u64;
-        conversation.naming.looked.looked(conversation.transcript.len(), known);
-        conversation.order = order.into_iter().zip(0..).collect();
-        conversation.purged = purged;
-        conversation.loaded = true;
-        Ok(())
-    }
-
-    fn load_spans(
-        &self,
-        conversation: &mut Conversation,
-        session: &str,
-    ) -> Result<(), EngineError> {
-        self.kernel.read(|view| {
-            let revision = view.session_revision(session)?;
-            // One without any frame has no revision, but may have marks and masks.
-            if revision != conversation.revision || revision == 0 {
-                conversation.spans = view.session_spans(session)?;
-                conversation.notes = notes::kept(view, session)?;
-                conversation.outside = Outside::kept(view, session)?;
-                conversation.leaving = notes::leaving(view, session)?;
-                conversation.masking.know(view.session_masks(session)?);
-                conversation.naming.know(view.named_steps(session)?);
-                conversation.delegations = view.delegations_of(session)?;
-                conversation.stale.know(Stale::kept(view, session)?);
-                conversation.revision = revision;
-                // Somebody else may have loaded them since the last answer.
-                conversation.steady_since = None;
-                conversation.serial = conversation.serial.max(conversation.settled_serial());
-            }
-            Ok(())
-        })
     }
 }

@@ -63,6 +63,7 @@ pub(crate) const LAYERS: [(&str, &[&str]); 9] = [
             "conversation::broken",
             "conversation::entry",
             "conversation::purged",
+            "conversation::snapshot",
             "sessions",
         ],
     ),

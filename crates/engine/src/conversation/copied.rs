@@ -149,7 +149,7 @@ impl Forks {
             return Ok(None);
         }
         // The original may be a session of this process that has just been shown.
-        let all = self.sessions.record(session, Vec::new())?;
+        let all = self.sessions.record_since(None, session, Vec::new())?;
         self.sessions.recorder()?.flush(all, PATIENCE);
         self.kernel.read(|view| {
             // Some providers restart the numbers of calls in each session: the frame must be the same, or most of the

@@ -65,7 +65,6 @@ impl StepQueries {
         let conversation = self.sessions.conversation(session);
         let mut conversation = lock(&conversation);
         self.sessions.load(&mut conversation, session)?;
-        self.sessions.load_spans(&mut conversation, session)?;
         let mut known = conversation.frames_before(first);
         for StateAt { message, from, until, state } in self.files.states_at_places(session) {
             let place = Anchor { message: Some(message), call: None };

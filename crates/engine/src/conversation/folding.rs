@@ -125,7 +125,7 @@ impl Folding {
         if !live.iter().any(settles) && weighed.is_empty() {
             return Ok(folded);
         }
-        self.kernel.write(|change| {
+        self.sessions.write(conversation, session, |conversation, change| {
             let mut events = Vec::new();
             for span in live.iter().filter(|span| settles(span) || is_weighed(span)) {
                 let known = conversation.spans.iter().find(|known| known.num == span.num);
@@ -141,9 +141,8 @@ impl Folding {
                 }
                 events.push(Event::FoldSet { span: span.num, fold });
             }
-            Ok::<_, EngineError>(change.append(now, &events)?)
+            Ok(change.append(now, &events)?)
         })?;
-        self.sessions.load_spans(conversation, session)?;
         Ok(conversation.fold())
     }
 }

@@ -23,7 +23,7 @@ use crate::kernel::Kernel;
 use crate::lock::lock;
 use crate::queries::Queries;
 use crate::sessions::Sessions;
-use crate::settings::Level;
+use crate::settings::{Level, Settings};
 
 /// The state of framing in this process. All of it can be restored from the transcript and the store.
 #[derive(Debug, Default)]
@@ -114,8 +114,9 @@ impl WorkFraming {
         &self,
         conversation: &mut Conversation,
         session: &str,
+        settings: &Settings,
     ) -> Result<bool, EngineError> {
-        if !self.frames_by_itself(conversation, session)? {
+        if !self.frames_by_itself(conversation, session, settings)? {
             conversation.framing.framer = None;
             return Ok(false);
         }
@@ -148,8 +149,9 @@ impl WorkFraming {
         &self,
         conversation: &mut Conversation,
         session: &str,
+        settings: &Settings,
     ) -> Result<bool, EngineError> {
-        self.follow_work(conversation, session)?;
+        self.follow_work(conversation, session, settings)?;
         let framing = &conversation.framing;
         let Some(framer) = &framing.framer else { return Ok(false) };
         let all = framer.changes().len();
@@ -169,7 +171,7 @@ impl WorkFraming {
         let conversation = self.sessions.conversation(session);
         let mut conversation = lock(&conversation);
         self.sessions.load_spans(&mut conversation, session)?;
-        self.follow_work(&mut conversation, session)?;
+        self.follow_work(&mut conversation, session, &*self.kernel.current_settings()?)?;
         self.rest(&mut conversation, session)
     }
 
@@ -202,10 +204,11 @@ impl WorkFraming {
         let conversation = self.sessions.conversation(session);
         let mut conversation = lock(&conversation);
         self.sessions.load_spans(&mut conversation, session)?;
-        self.follow_work(&mut conversation, session)?;
+        let settings = self.kernel.current_settings()?;
+        self.follow_work(&mut conversation, session, &settings)?;
         let Some(framer) = &mut conversation.framing.framer else { return Ok(()) };
         framer.hand_on();
-        if self.frame_work(&mut conversation, session)? {
+        if self.frame_work(&mut conversation, session, &settings)? {
             // The step that hands on belongs to the turn that it stands in.
             conversation.step_frame = self.queries.active(session)?;
         }
@@ -217,11 +220,11 @@ impl WorkFraming {
         &self,
         conversation: &mut Conversation,
         session: &str,
+        settings: &Settings,
     ) -> Result<bool, EngineError> {
         let open = |span: &Span| {
             span.origin.is_automatic() && !span.detached && span.live_close().is_none()
         };
-        let settings = self.kernel.current_settings()?;
         let past = conversation.is_past();
         let begins = past || settings.autonomy.level == Level::Auto;
         if !(past || settings.frame_mode) || (!begins && !conversation.spans.iter().any(open)) {

@@ -242,8 +242,7 @@ impl Folding {
             settled_at: last,
             settled_serial: conversation.serial,
         };
-        self.kernel.write(|change| change.append(now, &[event]))?;
-        self.sessions.load_spans(conversation, session)?;
+        self.sessions.append(conversation, session, now, &[event])?;
         Ok(conversation.fold())
     }
 
@@ -258,8 +257,7 @@ impl Folding {
             let placement =
                 if last.role == Role::User { Placement::Append } else { Placement::Insert };
             let event = note(session, (&last.id, placement), LEAVING, text.to_owned());
-            self.kernel.write(|change| change.append(self.kernel.now(), &[event]))?;
-            self.sessions.load_spans(conversation, session)?;
+            self.sessions.append(conversation, session, self.kernel.now(), &[event])?;
         }
         Ok(conversation.fold())
     }

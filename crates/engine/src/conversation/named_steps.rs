@@ -313,7 +313,7 @@ impl Folding {
         };
         let made = self.kernel.read(|view| self.span_reader.call_at(view, session, &first))?;
         let Some(made) = made else { return Ok(folded) };
-        self.kernel.write(|change| {
+        self.sessions.write(conversation, session, |_, change| {
             let num = change.view().next_named_steps()?;
             let text = naming(num, &made, calls, chars, self.kernel.dialect());
             let once = format!("{call}|{}|{message}", name_of(num));
@@ -321,9 +321,8 @@ impl Folding {
             let note = note(session, place, &once, text);
             let steps = NamedSteps { num, first, last: last.clone() };
             let named = Event::StepsNamed { session: session.to_owned(), steps };
-            Ok::<_, EngineError>(change.append(self.kernel.now(), &[named, note])?)
+            Ok(change.append(self.kernel.now(), &[named, note])?)
         })?;
-        self.sessions.load_spans(conversation, session)?;
         Ok(conversation.fold())
     }
 }
@@ -364,7 +363,6 @@ impl StepQueries {
         let conversation = self.sessions.conversation(session);
         let mut conversation = lock(&conversation);
         self.sessions.load(&mut conversation, session)?;
-        self.sessions.load_spans(&mut conversation, session)?;
         Ok(conversation.begun_since(first, last))
     }
 }

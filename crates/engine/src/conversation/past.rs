@@ -433,11 +433,12 @@ impl<'a> Takeover<'a> {
             }
         }
         parts.sessions.load_spans(&mut conversation, id)?;
-        let is_due = parts.framing.follow_work(&mut conversation, id)?;
+        let settings = parts.kernel.current_settings()?;
+        let is_due = parts.framing.follow_work(&mut conversation, id, &settings)?;
         if is_due || way.unwritten.iter().map(|(_, body)| body.json.len()).sum::<usize>() > STEP {
             self.counts.messages += way.write(parts)?;
         }
-        if parts.framing.frame_work(&mut conversation, id)? {
+        if parts.framing.frame_work(&mut conversation, id, &settings)? {
             parts.sessions.load_spans(&mut conversation, id)?;
         }
         Ok(())

@@ -45,7 +45,7 @@ impl Notes {
         if arrived.is_empty() && missed.is_empty() {
             return Ok(false);
         }
-        self.kernel.write(|change| {
+        self.sessions.write(conversation, session, |_, change| {
             change.append(self.kernel.now(), &arrived)?;
             for delegation in &missed {
                 if works_in(&change.view().frame(delegation.frame)?, &delegation.session) {
@@ -59,9 +59,8 @@ impl Notes {
                     notes::note(session, (&last, placement.clone()), &once, told_late(&owed));
                 change.append(self.kernel.now(), &[note, delivered(delegation)])?;
             }
-            Ok::<_, EngineError>(())
+            Ok(())
         })?;
-        self.sessions.load_spans(conversation, session)?;
         Ok(!missed.is_empty())
     }
 

@@ -8,6 +8,7 @@ use callstack_core::transcript::{Message, MessageKind, Role};
 use callstack_store::{StoreError, View};
 
 use super::copied::Copied;
+use super::snapshot::Snapshot;
 use super::{Conversation, SyncRequest};
 use crate::conversation::sync::Conversations;
 use crate::error::EngineError;
@@ -123,14 +124,15 @@ impl Conversations {
         &self,
         conversation: &mut Conversation,
         session: &str,
+        snapshot: &Snapshot,
         mut unwitnessed: Vec<String>,
     ) -> Result<bool, EngineError> {
         // The request that this call is for will be the first with a system prompt of ours; the mark
         // is kept once that prompt is.
-        let placement = self.kernel.current_settings()?.placement;
+        let placement = snapshot.settings.placement;
         if placement == Placement::Output
             && let Some(until) = conversation.written_until().map(str::to_owned)
-            && !self.queries.has_system(session, conversation.epoch())?
+            && snapshot.system.is_none()
         {
             conversation.stale.until_system = Some(until);
             return Ok(false);

@@ -9,7 +9,8 @@ use callstack_store::MessageBody;
 
 use super::fixing::Unshown;
 use super::folding::live;
-use super::{Conversation, HostMessage, stale};
+use super::snapshot::Snapshot;
+use super::{Conversation, HostMessage, START, stale};
 use crate::compaction::{Came, Compactions, Summary};
 use crate::conversation::fixing::Fixing;
 use crate::conversation::folding::Folding;
@@ -145,22 +146,22 @@ impl Conversations {
         self.subagents.tasks_returned(&request)?;
         let conversation = self.sessions.conversation(&session);
         let mut conversation = lock(&conversation);
-        let settings = self.kernel.current_settings()?;
-        if conversation.reasoning != settings.reasoning {
-            conversation.reasoning = settings.reasoning;
-            conversation.steady_since = None;
-        }
         if request.compacting {
-            return self.fold_for_compaction(&mut conversation, request, settings.frame_mode);
+            return self.fold_for_compaction(&mut conversation, request);
         }
         if request.keep > conversation.transcript.len() || request.ops > conversation.sent.len() {
             return Ok(SyncAnswer::All);
         }
-        self.sessions.load(&mut conversation, &session)?;
-        self.frame_if_deserved(&mut conversation, &request)?;
-        self.sessions.load_spans(&mut conversation, &session)?;
+        let (epoch, summary) = {
+            let kept = conversation.messages().take(request.keep);
+            (epoch_of(kept.clone(), &request.shown), summary_among(kept, &request.shown))
+        };
+        let mut snapshot = self.look(&mut conversation, &session, &epoch)?;
+        if self.frame_if_deserved(&mut conversation, &request, &snapshot)? {
+            snapshot = self.look(&mut conversation, &session, &epoch)?;
+        }
+        let settings = Arc::clone(&snapshot.settings);
         let opened: Vec<_> = request.shown.iter().flat_map(|it| it.opened.clone()).collect();
-        let summary = summary_among(conversation.messages().take(request.keep), &request.shown);
         let copied = self.forks.copied(&conversation, &request, &opened, summary.as_ref())?;
         let forked = copied.is_some();
         let first_words = first_words(&request.shown);
@@ -175,9 +176,12 @@ impl Conversations {
             && conversation.steady_since.is_some_and(|since| request.applied >= since.max(1));
         let from_before = !forked && begins_with_steps(&conversation, &request);
         let may_be_undone = may_be_undone(&conversation, &request);
-        self.sessions.broken(&session, |broken| broken.failure = None)?;
+        if snapshot.broken.failure.is_some() {
+            self.sessions.broken(&session, |broken| broken.failure = None)?;
+        }
         let bodies = conversation.take(request.keep, request.shown);
-        conversation.ticket = self.sessions.record(&session, bodies)?;
+        conversation.ticket =
+            self.sessions.record_since(Some(snapshot.newest), &session, bodies)?;
         self.writes.give_written(&mut conversation)?;
         self.files.follow_files(&conversation, &session)?;
         self.keep_calibration(&mut conversation, &session)?;
@@ -185,20 +189,25 @@ impl Conversations {
         if !settings.frame_mode {
             return Ok(self.unframed(&mut conversation, request.ops, last_serial));
         }
-        let told = self.notes.tell_results(&mut conversation, &session)?
-            || conversation.has_outside_to_tell();
+        let is_told = self.notes.tell_results(&mut conversation, &session)?;
+        let told = is_told || conversation.has_outside_to_tell();
         let masks = Folding::masks(&settings);
         if only_steps
             && !told
             && (!masks || !conversation.may_have_due_outputs(self.kernel.now()))
             && !conversation.weighs_again(self.kernel.now())
-            && !self.framing.follow_work(&mut conversation, &session)?
-            && !self.notes.make_notes(&mut conversation, &session)?
+            && !self.framing.follow_work(&mut conversation, &session, &settings)?
+            && !self.notes.make_notes(&mut conversation, &session, &settings)?
             && !self.folding.would_name_steps(&conversation, &settings)?
         {
             return Ok(self.same_as_before(&mut conversation, request.ops, last_serial));
         }
-        self.begin_root(&conversation, &session, &request.host, first_words)?;
+        let words = first_words.filter(|_| begins_root(&conversation, &snapshot));
+        let changed = is_told || words.is_some() || from_before || forked || summary.is_some();
+        if let Some(words) = words {
+            let start = Anchor { message: None, call: None };
+            self.frames.ensure_root(&session, &request.host, identity_of(&words), start)?;
+        }
         if from_before {
             self.turns.forget_goal(&session)?;
         }
@@ -208,18 +217,20 @@ impl Conversations {
         if let Some(summary) = &summary {
             self.compaction.settle(&session, Came::Summary(summary), None)?;
         }
-        self.sessions.load_spans(&mut conversation, &session)?;
-        if self.undo.follow_undo(&mut conversation, &session, may_be_undone)? {
-            self.sessions.load_spans(&mut conversation, &session)?;
+        if changed {
+            snapshot = self.look(&mut conversation, &session, &epoch)?;
         }
-        if self.framing.frame_work(&mut conversation, &session)? {
-            self.sessions.load_spans(&mut conversation, &session)?;
+        if self.undo.follow_undo(&mut conversation, &session, may_be_undone)? {
+            snapshot = self.look(&mut conversation, &session, &epoch)?;
+        }
+        if self.framing.frame_work(&mut conversation, &session, &settings)? {
+            snapshot = self.look(&mut conversation, &session, &epoch)?;
             self.files.give_states(&conversation, &session)?;
         }
-        let steady = self.mark_stale(&mut conversation, &session, unwitnessed)?;
-        conversation.step_frame = self.queries.active(&session)?;
-        self.notes.tell_news(&mut conversation, &session)?;
-        self.notes.make_notes(&mut conversation, &session)?;
+        let steady = self.mark_stale(&mut conversation, &session, &snapshot, unwitnessed)?;
+        conversation.step_frame = snapshot.active();
+        self.notes.tell_news(&mut conversation, &session, &snapshot)?;
+        self.notes.make_notes(&mut conversation, &session, &settings)?;
         conversation.number_answer(self.kernel.now(), last_serial);
         let folded = self.folding.folded(&mut conversation, &session, request.applied)?;
         let folded =
@@ -236,22 +247,19 @@ impl Conversations {
         Ok(answer)
     }
 
-    /// Begins the root of a session that has none, for the user's first words. A root that was popped stays popped until
-    /// the user speaks again, which the host reports separately.
-    fn begin_root(
+    /// Reads the state of a session.
+    fn look(
         &self,
-        conversation: &Conversation,
+        conversation: &mut Conversation,
         session: &str,
-        host: &str,
-        words: Option<String>,
-    ) -> Result<(), EngineError> {
-        let may_begin = conversation.frameless != Some(true);
-        let begins = may_begin && self.queries.session_root(session).is_err();
-        if let Some(words) = words.filter(|_| begins) {
-            let start = Anchor { message: None, call: None };
-            self.frames.ensure_root(session, host, identity_of(&words), start)?;
+        epoch: &str,
+    ) -> Result<Snapshot, EngineError> {
+        let snapshot = self.sessions.look(conversation, session, epoch)?;
+        if conversation.reasoning != snapshot.settings.reasoning {
+            conversation.reasoning = snapshot.settings.reasoning;
+            conversation.steady_since = None;
         }
-        Ok(())
+        Ok(snapshot)
     }
 
     /// Returns the answer where nothing but steps of the model was added, which change no operation: the list of the
@@ -315,10 +323,9 @@ impl Conversations {
         &self,
         conversation: &mut Conversation,
         request: SyncRequest,
-        framed: bool,
     ) -> Result<SyncAnswer, EngineError> {
-        self.sessions.load(conversation, &request.session)?;
-        self.sessions.load_spans(conversation, &request.session)?;
+        let epoch = conversation.epoch().to_owned();
+        let framed = self.look(conversation, &request.session, &epoch)?.settings.frame_mode;
         let unknown: Vec<_> = request
             .shown
             .iter()
@@ -353,6 +360,19 @@ impl Sessions {
     pub(crate) fn not_taken(&self, session: &str) {
         lock(&self.conversation(session)).has_gap = true;
     }
+}
+
+/// The context that a request continues: a new one begins with every compaction.
+fn epoch_of<'a>(kept: impl Iterator<Item = &'a Message>, shown: &'a [HostMessage]) -> String {
+    let transcript: Vec<&Message> = kept.chain(shown.iter().map(|shown| &shown.message)).collect();
+    let newest = newest_summary(transcript.iter().copied());
+    newest.map_or(START, |newest| &transcript[newest].id).to_owned()
+}
+
+/// Whether the user's first words begin a root. One that was popped stays popped until the user speaks again, which
+/// the host reports separately.
+fn begins_root(conversation: &Conversation, snapshot: &Snapshot) -> bool {
+    conversation.frameless != Some(true) && snapshot.root().is_none()
 }
 
 /// Returns the user's first words.

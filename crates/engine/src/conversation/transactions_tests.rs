@@ -1,4 +1,4 @@
-//! How often a request reads and changes the store.
+//! The number of transactions that a request takes.
 
 use std::time::Duration;
 
@@ -95,7 +95,8 @@ impl Host {
         operations::find(name).unwrap().run(&self.engine, &caller, arguments).unwrap();
     }
 
-    /// Asks for the operations of a request. Returns how often that read the store, and how often it changed it.
+    /// Asks for the operations of a request. Returns the numbers of transactions that read the store and that changed
+    /// it.
     fn request(&mut self) -> (usize, usize) {
         let request = SyncRequest {
             session: SESSION.to_owned(),
@@ -117,7 +118,7 @@ impl Host {
 }
 
 #[test]
-fn a_request_reads_the_store_so_often() {
+fn a_request_takes_few_transactions() {
     let mut host = Host::new();
     host.user();
     let first = host.request();
@@ -151,15 +152,15 @@ fn a_request_reads_the_store_so_often() {
         ("words of the user", words),
     ];
     let expected = [
-        ("the first words", (22, 1)),
-        ("the first step with a system prompt", (18, 0)),
-        ("a step", (7, 0)),
-        ("a push", (13, 0)),
-        ("a step in the frame", (8, 0)),
-        ("a pop", (16, 2)),
-        ("a step after it", (8, 0)),
-        ("all, in another process", (21, 0)),
-        ("words of the user", (13, 0)),
+        ("the first words", (9, 1)),
+        ("the first step with a system prompt", (3, 0)),
+        ("a step", (2, 0)),
+        ("a push", (2, 0)),
+        ("a step in the frame", (3, 0)),
+        ("a pop", (3, 2)),
+        ("a step after it", (3, 0)),
+        ("all, in another process", (7, 0)),
+        ("words of the user", (2, 0)),
     ];
     assert_eq!(counts, expected);
 }

@@ -68,7 +68,6 @@ impl Undo {
         let conversation = self.sessions.conversation(session);
         let mut conversation = lock(&conversation);
         self.sessions.load(&mut conversation, session)?;
-        self.sessions.load_spans(&mut conversation, session)?;
         let Some(from) = conversation.order.get(message).copied() else { return Ok(()) };
         let state_of = |anchor: &Anchor| {
             let place = anchor.message.as_ref().and_then(|id| conversation.order.get(id));
@@ -107,7 +106,7 @@ impl Undo {
     ) -> Result<(), EngineError> {
         let conversation = self.sessions.conversation(session);
         let mut conversation = lock(&conversation);
-        self.sessions.load_spans(&mut conversation, session)?;
+        self.sessions.load(&mut conversation, session)?;
         // Messages that an earlier undo removed do not come back with this one.
         let transcript = &conversation.transcript;
         let was_shown = |id: &str| {
@@ -124,7 +123,6 @@ impl Undo {
         self.reconcile(reconcile)?;
         let mut undone = self.undone(&conversation, session)?;
         undone.retain(|message| removed.contains(message) || !was_shown(message));
-        self.sessions.load(&mut conversation, session)?;
         let undone = in_order(&conversation, |id| undone.contains(id));
         self.set_undone(&mut conversation, session, undone)
     }

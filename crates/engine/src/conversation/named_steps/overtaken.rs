@@ -128,8 +128,7 @@ impl Folding {
         };
         let once = format!("{call}|{} again|{first}", name_of(steps.num));
         let note = note(session, (&message, Placement::Output(call)), &once, text);
-        self.kernel.write(|change| change.append(self.kernel.now(), &[note]))?;
-        self.sessions.load_spans(conversation, session)?;
+        self.sessions.append(conversation, session, self.kernel.now(), &[note])?;
         Ok(conversation.fold())
     }
 }
