@@ -19,6 +19,7 @@ pub(crate) mod masking;
 pub(crate) mod mode;
 pub(crate) mod named_steps;
 pub(crate) mod notes;
+mod observed;
 pub(crate) mod outside;
 pub(crate) mod past;
 mod purged;

@@ -104,6 +104,7 @@ pub(crate) const LAYERS: [(&str, &[&str]); 9] = [
             "conversation::mode",
             "conversation::named_steps",
             "conversation::notes",
+            "conversation::observed",
             "conversation::outside",
             "conversation::results",
             "conversation::stale",

@@ -8,6 +8,7 @@ use callstack_core::transcript::{Message, MessageKind, Role};
 use callstack_store::{StoreError, View};
 
 use super::copied::Copied;
+use super::observed::Observed;
 use super::snapshot::Snapshot;
 use super::{Conversation, SyncRequest};
 use crate::conversation::sync::Conversations;
@@ -123,9 +124,8 @@ impl Conversations {
     pub(super) fn mark_stale(
         &self,
         conversation: &mut Conversation,
-        session: &str,
+        observed: &Observed,
         snapshot: &Snapshot,
-        mut unwitnessed: Vec<String>,
     ) -> Result<bool, EngineError> {
         // The request that this call is for will be the first with a system prompt of ours; the mark
         // is kept once that prompt is.
@@ -138,10 +138,12 @@ impl Conversations {
             return Ok(false);
         }
         conversation.stale.until_system = None;
-        unwitnessed.retain(|step| !conversation.stale.steps.contains(step));
+        let Observed { session, unwitnessed, .. } = observed;
+        let mut steps = unwitnessed.clone();
+        steps.retain(|step| !conversation.stale.steps.contains(step));
         let mut marks: Vec<_> =
-            unwitnessed.iter().map(|step| mark(session, StaleReach::Step, step)).collect();
-        conversation.stale.steps.extend(unwitnessed);
+            steps.iter().map(|step| mark(session, StaleReach::Step, step)).collect();
+        conversation.stale.steps.extend(steps);
         // A step that the host keeps after its summary may be shown there for the first time: by the order of first
         // appearance it is newer than the summary.
         if placement == Placement::System
