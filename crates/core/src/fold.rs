@@ -114,11 +114,11 @@ pub struct Mask {
     pub settled_at: Option<String>,
 }
 
-/// The input of a fold.
-#[derive(Clone, Copy, Debug)]
-pub struct Input<'a> {
+/// The input of a fold. The transcript's items are messages, or something that holds one each.
+#[derive(Debug)]
+pub struct Input<'a, M = Message> {
     /// The session as the host shows it, since its last compaction.
-    pub transcript: &'a [Message],
+    pub transcript: &'a [M],
     /// The session's spans, closed and open, whose anchors are live, in order of their numbers. One
     /// that is closed and has a `fold` that is not held is durable and may be folded.
     pub spans: &'a [Span],
@@ -155,7 +155,7 @@ pub struct Folded {
 ///
 /// An anchor that is missing, or whose call has no result, folds nothing: that is no error, and no fold is ever
 /// partial.
-pub fn fold(input: &Input<'_>) -> Folded {
+pub fn fold<M: AsRef<Message>>(input: &Input<'_, M>) -> Folded {
     let places = places::Places::of(input.transcript);
     let regions = region::find_all(&places, input.spans);
     let selection = select::outermost(&places, regions, input.reasoning);

@@ -101,6 +101,12 @@ pub struct Message {
     pub parts: Vec<Part>,
 }
 
+impl AsRef<Self> for Message {
+    fn as_ref(&self) -> &Self {
+        self
+    }
+}
+
 /// Returns the place of the newest summary of a transcript. A host that keeps the last messages word for word puts
 /// its newest summary before these, and an earlier summary may be among them. One that shows the whole history has
 /// the newest last.

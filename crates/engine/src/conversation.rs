@@ -4,6 +4,7 @@ pub(crate) mod broken;
 mod calibrated;
 pub(crate) mod children;
 pub(crate) mod copied;
+mod entry;
 pub(crate) mod files_before;
 pub(crate) mod fixing;
 pub(crate) mod folding;
@@ -18,12 +19,16 @@ pub(crate) mod masking;
 pub(crate) mod mode;
 pub(crate) mod named_steps;
 pub(crate) mod notes;
+mod observed;
 pub(crate) mod outside;
 pub(crate) mod past;
 mod purged;
 pub(crate) mod results;
+pub(crate) mod snapshot;
 pub(crate) mod stale;
 pub(crate) mod sync;
+#[cfg(test)]
+mod transactions_tests;
 pub(crate) mod undo;
 mod watch;
 pub(crate) mod written;
@@ -31,11 +36,11 @@ pub(crate) mod written;
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use callstack_core::autonomy::Seen;
 use callstack_core::fold::{Note, ReasoningPolicy};
 use callstack_core::frame::FrameNum;
 use callstack_core::transcript::{Anchor, FoldOp, Message, Role, Span, SpanNum, newest_summary};
-use callstack_store::{MessageBody, StoreError, StoredDelegation};
+use callstack_store::{MessageBody, StoredDelegation};
+use entry::Entry;
 use folding::PATIENCE;
 use framing::Framing;
 use masking::Masking;
@@ -44,7 +49,6 @@ use outside::Outside;
 use stale::Stale;
 use watch::Watch;
 
-use crate::calibration::Calibration;
 use crate::error::EngineError;
 use crate::recorder::{Recorder, Ticket};
 use crate::sessions::Sessions;
@@ -58,11 +62,7 @@ pub(crate) const START: &str = "start";
 /// The state of a session in this process. All of it can be restored from the host and the store.
 #[derive(Debug, Default)]
 pub(crate) struct Conversation {
-    transcript: Vec<Message>,
-    facts: Vec<Vec<Fact>>,
-    calls: Vec<Vec<CallTimes>>,
-    /// The data of each message that the heuristics need.
-    seen: Vec<Seen>,
+    transcript: Vec<Entry>,
     watch: Watch,
     /// The place of each message that was ever seen, by first appearance.
     order: HashMap<String, u64>,
@@ -106,9 +106,6 @@ pub(crate) struct Conversation {
     frameless: Option<bool>,
     /// The messages that the host has undone, as the store has them; none until that was checked.
     undone: Option<Vec<String>>,
-    /// The calibration after each message of the transcript: it is reset by a compaction, and is the same in every
-    /// process that is shown the same messages.
-    calibration: Vec<Calibration>,
     /// The stored calibration.
     calibrated: Option<u32>,
     /// `STACK_FRAME_MODE` at the last call that this process saw.
@@ -157,11 +154,11 @@ impl Conversation {
     ) -> impl Iterator<Item = &'a Fact> + use<'a> {
         let at = |anchor: &Anchor| {
             let id = anchor.message.as_deref();
-            self.transcript.iter().rposition(|message| Some(message.id.as_str()) == id)
+            self.messages().rposition(|message| Some(message.id.as_str()) == id)
         };
         let from = at(open).map_or(0, |open| open + 1);
-        let end = close.and_then(at).map_or(self.facts.len(), |close| close + 1);
-        self.facts.iter().take(end).skip(from).flatten()
+        let end = close.and_then(at).map_or(self.transcript.len(), |close| close + 1);
+        self.transcript.iter().take(end).skip(from).flat_map(|entry| &entry.facts)
     }
 
     /// Returns the spans of automatic frames that began after a message, or at a call in it.
@@ -186,22 +183,23 @@ impl Conversation {
 
     /// When the calls of a message were carried out.
     pub(crate) fn times(&self, message: usize) -> &[CallTimes] {
-        &self.calls[message]
+        &self.transcript[message].calls
     }
 
     /// Whether no call was running between two moments at a place: those up to it had ended by the first moment, and
     /// later ones began after the second. False where times are missing.
     pub(crate) fn was_still_at(&self, place: &Anchor, (from, until): (i64, i64)) -> bool {
         let id = place.message.as_deref();
-        let at = self.transcript.iter().rposition(|message| Some(message.id.as_str()) == id);
+        let at = self.messages().rposition(|message| Some(message.id.as_str()) == id);
         let Some(at) = at else { return false };
         let before = |call: &CallTimes| call.ended.is_some_and(|ended| ended <= from);
         let behind = |call: &CallTimes| call.began.is_some_and(|began| began > until);
-        let here = &self.calls[at];
+        let here = self.times(at);
         let own = here.iter().position(|call| Some(&call.call) == place.call.as_ref());
         let (up_to, further) = here.split_at(own.map_or(0, |own| own + 1));
-        self.calls[..at].iter().flatten().chain(up_to).all(before)
-            && further.iter().chain(self.calls[at + 1..].iter().flatten()).all(behind)
+        let (earlier, later) = (&self.transcript[..at], &self.transcript[at + 1..]);
+        earlier.iter().flat_map(|entry| &entry.calls).chain(up_to).all(before)
+            && further.iter().chain(later.iter().flat_map(|entry| &entry.calls)).all(behind)
     }
 
     /// Returns the name of the context that the system prompt belongs to: a new one begins with every compaction.
@@ -211,16 +209,18 @@ impl Conversation {
 
     /// Id of the newest summary that is shown.
     fn summary(&self) -> Option<&str> {
-        newest_summary(&self.transcript).map(|place| self.transcript[place].id.as_str())
+        newest_summary(self.messages()).map(|place| self.transcript[place].message.id.as_str())
     }
 
     /// The messages as the host last showed them.
-    pub(crate) fn shown(&self) -> &[Message] {
-        &self.transcript
+    pub(crate) fn messages(
+        &self,
+    ) -> impl DoubleEndedIterator<Item = &Message> + ExactSizeIterator + Clone {
+        self.transcript.iter().map(|entry| &entry.message)
     }
 
     pub(crate) fn last(&self) -> Option<&Message> {
-        self.transcript.last()
+        self.messages().next_back()
     }
 
     /// Waits a little until all messages so far are on the disk. Returns whether they are.
@@ -258,39 +258,33 @@ impl Conversation {
 
     /// Records that a call of the model was followed to its end.
     fn looked(&mut self, now: i64) {
-        self.masking.looked(now, self.order.len() as u64);
-        self.naming.looked(self.order.len() as u64);
+        let (messages, known) = (self.transcript.len(), self.order.len() as u64);
+        self.masking.called(now);
+        self.masking.looked.looked(messages, known);
+        self.naming.looked.looked(messages, known);
     }
 
     /// Takes the host's messages; returns the bodies to be stored.
     fn take(&mut self, keep: usize, shown: Vec<HostMessage>) -> Vec<MessageBody> {
         self.has_gap = false;
         self.transcript.truncate(keep);
-        self.facts.truncate(keep);
-        self.calls.truncate(keep);
-        self.seen.truncate(keep);
-        self.calibration.truncate(keep);
         self.watch.keep(keep);
         self.framing.truncate(keep);
-        self.masking.truncate(keep);
-        self.naming.truncate(keep);
+        self.masking.looked.truncate(keep);
+        self.naming.looked.truncate(keep);
         let mut bodies = Vec::with_capacity(shown.len());
         for mut shown in shown {
-            self.framing.show(&mut shown);
             let next = self.order.len() as u64;
             let place = *self.order.entry(shown.message.id.clone()).or_insert(next);
-            self.naming.show(&shown, place);
-            self.masking.show(&mut shown, place);
-            self.calibration.push(self.calibration().after(&shown));
-            self.seen.push(watch::seen(&shown));
-            bodies.push(MessageBody { id: shown.message.id.clone(), json: shown.json });
+            self.masking.looked.show(self.transcript.len(), place);
+            self.naming.looked.show(self.transcript.len(), place);
+            let json = std::mem::take(&mut shown.json);
+            bodies.push(MessageBody { id: shown.message.id.clone(), json });
             if shown.message.role == Role::Assistant && shown.summary.is_none() {
-                self.closing = Some(shown.words).filter(|words| !words.is_empty());
+                self.closing = Some(shown.words.clone()).filter(|words| !words.is_empty());
                 self.used = shown.tokens.or(self.used);
             }
-            self.transcript.push(shown.message);
-            self.facts.push(shown.facts);
-            self.calls.push(shown.calls);
+            self.transcript.push(Entry::after(self.transcript.last(), shown));
         }
         bodies
     }
@@ -300,49 +294,5 @@ impl Sessions {
     /// Returns the reason why messages can't be stored at the moment, if they can't.
     pub(crate) fn recording_failure(&self) -> Option<EngineError> {
         self.recorder().map_or_else(Some, Recorder::failure)
-    }
-
-    fn load(&self, conversation: &mut Conversation, session: &str) -> Result<(), EngineError> {
-        if conversation.loaded {
-            return Ok(());
-        }
-        let (order, purged, newest) = self.kernel.read(|view| {
-            let order = view.message_order(session)?;
-            conversation.masking.load(view, session, order.len() as u64)?;
-            let purged = view.purged_messages(session)?;
-            Ok::<_, StoreError>((order, purged, view.newest_recording(session)?))
-        })?;
-        conversation.serial = conversation.serial.max(newest.unwrap_or_default());
-        conversation.naming.looked(order.len() as u64);
-        conversation.order = order.into_iter().zip(0..).collect();
-        conversation.purged = purged;
-        conversation.loaded = true;
-        Ok(())
-    }
-
-    fn load_spans(
-        &self,
-        conversation: &mut Conversation,
-        session: &str,
-    ) -> Result<(), EngineError> {
-        self.kernel.read(|view| {
-            let revision = view.session_revision(session)?;
-            // One without any frame has no revision, but may have marks and masks.
-            if revision != conversation.revision || revision == 0 {
-                conversation.spans = view.session_spans(session)?;
-                conversation.notes = notes::kept(view, session)?;
-                conversation.outside = Outside::kept(view, session)?;
-                conversation.leaving = notes::leaving(view, session)?;
-                conversation.masking.know(view.session_masks(session)?);
-                conversation.naming.know(view.named_steps(session)?);
-                conversation.delegations = view.delegations_of(session)?;
-                conversation.stale.know(Stale::kept(view, session)?);
-                conversation.revision = revision;
-                // Somebody else may have loaded them since the last answer.
-                conversation.steady_since = None;
-                conversation.serial = conversation.serial.max(conversation.settled_serial());
-            }
-            Ok(())
-        })
     }
 }

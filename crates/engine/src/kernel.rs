@@ -9,6 +9,8 @@ pub(crate) mod outside;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicU64;
+#[cfg(test)]
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use callstack_core::dialect::Dialect;
@@ -50,6 +52,24 @@ pub(crate) struct Kernel {
     generation: Arc<AtomicU64>,
     /// The notices about the store that a host has not shown yet.
     pub(crate) notices: Mutex<Vec<String>>,
+    #[cfg(test)]
+    pub(crate) transactions: Transactions,
+}
+
+/// The numbers of transactions that were begun.
+#[cfg(test)]
+#[derive(Default)]
+pub(crate) struct Transactions {
+    reads: AtomicUsize,
+    writes: AtomicUsize,
+}
+
+#[cfg(test)]
+impl Transactions {
+    /// Those that read, and those that change the store.
+    pub(crate) fn counted(&self) -> (usize, usize) {
+        (self.reads.load(Ordering::Relaxed), self.writes.load(Ordering::Relaxed))
+    }
 }
 
 impl Env {
@@ -130,7 +150,15 @@ impl Kernel {
             world,
             outside: Outside::default(),
         });
-        Ok(Self { env, store, trusted, generation, notices: Mutex::default() })
+        Ok(Self {
+            env,
+            store,
+            trusted,
+            generation,
+            notices: Mutex::default(),
+            #[cfg(test)]
+            transactions: Transactions::default(),
+        })
     }
 
     /// Reads in one transaction.
@@ -138,6 +166,8 @@ impl Kernel {
         &self,
         read: impl FnOnce(&View<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
+        #[cfg(test)]
+        self.transactions.reads.fetch_add(1, Ordering::Relaxed);
         self.store.read(read)
     }
 
@@ -146,6 +176,8 @@ impl Kernel {
         &self,
         write: impl FnOnce(&mut Change<'_>) -> Result<T, E>,
     ) -> Result<T, E> {
+        #[cfg(test)]
+        self.transactions.writes.fetch_add(1, Ordering::Relaxed);
         self.store.write(write)
     }
 

@@ -44,10 +44,19 @@ impl Sessions {
         session: &str,
         messages: Vec<MessageBody>,
     ) -> Result<Ticket, EngineError> {
-        let recorder = self.recorder()?;
         // Messages wait even if the store can't be read at the moment.
         let newest = self.kernel.read(|view| Ok::<_, EngineError>(view.newest_event()?)).ok();
-        Ok(recorder.record((self.kernel.now(), newest.map(|it| it.seq)), session, messages))
+        self.record_since(newest.map(|it| it.seq), session, messages)
+    }
+
+    /// The same, where `newest` is the newest event, as far as it is known.
+    pub(crate) fn record_since(
+        &self,
+        newest: Option<u64>,
+        session: &str,
+        messages: Vec<MessageBody>,
+    ) -> Result<Ticket, EngineError> {
+        Ok(self.recorder()?.record((self.kernel.now(), newest), session, messages))
     }
 
     /// Returns the recorder of messages, if anything was recorded in this process.

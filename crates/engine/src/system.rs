@@ -12,6 +12,7 @@ use callstack_store::View;
 
 use crate::assembly::Contexts;
 use crate::autonomy::Suggestions;
+use crate::conversation::snapshot::Snapshot;
 use crate::conversation::{Conversation, START};
 use crate::error::EngineError;
 use crate::kernel::Kernel;
@@ -199,16 +200,15 @@ impl SystemPrompts {
     pub(crate) fn late_context(
         &self,
         session: &str,
-        epoch: &str,
+        snapshot: &Snapshot,
     ) -> Result<Option<String>, EngineError> {
-        let slot = format!("{SLOT}{epoch}");
         let lacks = |text: &String| !text.is_empty() && !text.contains(AS_WRITTEN);
-        if self.kernel.current_settings()?.placement == Placement::System
-            || !self.kernel.read(|view| view.render(session, &slot))?.is_some_and(|it| lacks(&it))
+        if snapshot.settings.placement == Placement::System
+            || !snapshot.system.as_ref().is_some_and(lacks)
         {
             return Ok(None);
         }
-        let Some(active) = self.active_or_last(session)? else { return Ok(None) };
+        let Some(active) = snapshot.active().or(snapshot.root()) else { return Ok(None) };
         let (context, asked) = self.kernel.read(|view| {
             let (parts, looks) = (Parts::for_start(), Looks::for_a_context());
             let context = self.contexts.context_with(view, session, active, parts, looks)?;
@@ -263,14 +263,6 @@ impl Contexts {
         let built = view.renders(session, SLOT)?.into_iter().map(|it| it.2).max().unwrap_or(0);
         let pins = view.pins_since(num, built)?;
         Ok(pins.into_iter().map(|(owner, pin)| ScopedPin { owner, pin }).collect())
-    }
-}
-
-impl Queries {
-    /// Whether the system prompt of a context is built.
-    pub(crate) fn has_system(&self, session: &str, epoch: &str) -> Result<bool, EngineError> {
-        let slot = format!("{SLOT}{epoch}");
-        Ok(self.kernel.read(|view| view.render(session, &slot))?.is_some())
     }
 }
 

@@ -56,7 +56,17 @@ pub(crate) const LAYERS: [(&str, &[&str]); 9] = [
             "tree",
         ],
     ),
-    ("sessions", &["conversation", "conversation::broken", "conversation::purged", "sessions"]),
+    (
+        "sessions",
+        &[
+            "conversation",
+            "conversation::broken",
+            "conversation::entry",
+            "conversation::purged",
+            "conversation::snapshot",
+            "sessions",
+        ],
+    ),
     (
         "evidence and contexts",
         &[
@@ -94,6 +104,7 @@ pub(crate) const LAYERS: [(&str, &[&str]); 9] = [
             "conversation::mode",
             "conversation::named_steps",
             "conversation::notes",
+            "conversation::observed",
             "conversation::outside",
             "conversation::results",
             "conversation::stale",

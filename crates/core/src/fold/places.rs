@@ -28,7 +28,7 @@ pub(super) enum Anchored {
 
 /// A transcript with the indexes that folding uses repeatedly.
 pub(super) struct Places<'a> {
-    pub(super) transcript: &'a [Message],
+    pub(super) transcript: Vec<&'a Message>,
     by_id: HashMap<&'a str, usize>,
     /// For each message, and the end: the next one, itself included, in which the user speaks.
     next_user: Vec<usize>,
@@ -39,13 +39,15 @@ pub(super) struct Places<'a> {
 }
 
 impl<'a> Places<'a> {
-    pub(super) fn of(transcript: &'a [Message]) -> Self {
+    pub(super) fn of<M: AsRef<Message>>(transcript: &'a [M]) -> Self {
+        let transcript: Vec<&Message> = transcript.iter().map(AsRef::as_ref).collect();
         let end = transcript.len();
         let mut by_id = HashMap::with_capacity(end);
         let mut next_user = vec![end; end + 1];
         let mut next_agent = vec![end; end + 1];
-        let summarised = newest_summary(transcript).map_or(0, |summary| summary + 1);
-        for (index, message) in transcript.iter().enumerate().rev() {
+        let summarised =
+            newest_summary(transcript.iter().copied()).map_or(0, |summary| summary + 1);
+        for (index, &message) in transcript.iter().enumerate().rev() {
             by_id.insert(message.id.as_str(), index);
             next_user[index] = if user_speaks(message) { index } else { next_user[index + 1] };
             next_agent[index] = if agent_speaks(message) { index } else { next_agent[index + 1] };

@@ -229,7 +229,7 @@ impl<'a> Plan<'a> {
         let answered = told
             || turn.any(|message| {
                 let stays = !matches!(self.fates[message], Fate::Cut(_));
-                stays && agent_speaks(&places.transcript[message])
+                stays && agent_speaks(places.transcript[message])
             });
         took.filter(|_| !answered)
     }

@@ -2,7 +2,7 @@
 //! them.
 
 use crate::frame::FrameNum;
-use crate::transcript::{Anchor, Span};
+use crate::transcript::{Anchor, Message, Span};
 
 use super::places::{Anchored, Places};
 use super::region::{Edge, Region, find_all};
@@ -19,7 +19,11 @@ pub struct Since {
 /// Returns the steps from a call on up to another one, `last`, whose step may be missing in the transcript yet. None
 /// where the first call is not sent any more, its result is the text that a frame returned, or a frame begins or ends
 /// with it.
-pub fn since(input: &Input<'_>, first: &Anchor, last: &Anchor) -> Option<Since> {
+pub fn since<M: AsRef<Message>>(
+    input: &Input<'_, M>,
+    first: &Anchor,
+    last: &Anchor,
+) -> Option<Since> {
     let places = Places::of(input.transcript);
     let Anchored::Call(place) = places.find(first) else { return None };
     let edge: Edge = (place.message, place.part);

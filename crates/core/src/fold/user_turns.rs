@@ -33,7 +33,7 @@ pub(super) fn inside(places: &Places<'_>, region: &Region<'_>) -> Turns {
 /// Returns the last step of `from..to`, if it ends in words and not with a call.
 fn closing_reply(places: &Places<'_>, from: usize, to: usize) -> Option<usize> {
     let steps = &places.transcript[from..to];
-    let last = from + steps.iter().rposition(agent_speaks)?;
+    let last = from + steps.iter().rposition(|step| agent_speaks(step))?;
     // A request begins with the user; words of the agent before the user's first ones can't stay alone.
     (last > 0 && from > 0 && !reply_parts(places, last).is_empty()).then_some(last)
 }

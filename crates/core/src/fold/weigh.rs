@@ -25,8 +25,13 @@ pub const RECENT: usize = 4_000;
 ///
 /// Returns only spans whose [`Fold::held`](crate::transcript::Fold::held) changes. Each is weighed by itself, whether
 /// or not it lies inside another one.
-pub fn weigh(input: &Input<'_>, weights: &[Weight], is_cached: bool) -> Vec<Weighed> {
-    let all: Vec<usize> = weights.iter().map(|weight| weight.all).collect();
+pub fn weigh<'a, M: AsRef<Message>>(
+    input: &Input<'a, M>,
+    weights: impl IntoIterator<Item = &'a Weight, IntoIter: Clone>,
+    is_cached: bool,
+) -> Vec<Weighed> {
+    let weights = weights.into_iter();
+    let all: Vec<usize> = weights.clone().map(|weight| weight.all).collect();
     let due = waiting(input, &all, is_cached);
     if due.is_empty() {
         return Vec::new();
@@ -34,7 +39,8 @@ pub fn weigh(input: &Input<'_>, weights: &[Weight], is_cached: bool) -> Vec<Weig
     // Spans that are weighed now were not folded in the last request either.
     let sent = Request::of(input.transcript, &fold(input).ops, weights);
     let tokens = newest_step(input.transcript).map_or(0, |step| sent.up_to(step));
-    let agent = input.transcript.iter().filter(|message| message.role == Role::Assistant);
+    let messages = input.transcript.iter().map(AsRef::as_ref);
+    let agent = messages.filter(|message| message.role == Role::Assistant);
     let last = Last { tokens, calls: agent.count() };
     weighed(input.transcript, &due, &all, last, is_cached)
 }
@@ -50,8 +56,8 @@ pub struct Last {
 
 /// [`weigh`] where the last request is known; `weights` are those of the messages. The transcript may begin anywhere
 /// before the spans that wait.
-pub fn weigh_against(
-    input: &Input<'_>,
+pub fn weigh_against<M: AsRef<Message>>(
+    input: &Input<'_, M>,
     weights: &[usize],
     last: Last,
     is_cached: bool,
@@ -61,8 +67,8 @@ pub fn weigh_against(
 }
 
 /// The spans that wait to be weighed and could be folded now.
-fn waiting<'a>(
-    input: &Input<'a>,
+fn waiting<'a, M: AsRef<Message>>(
+    input: &Input<'a, M>,
     weights: &[usize],
     is_cached: bool,
 ) -> Vec<(Region<'a>, Additions)> {
@@ -120,8 +126,8 @@ impl Additions {
     }
 }
 
-fn weighed(
-    transcript: &[Message],
+fn weighed<M: AsRef<Message>>(
+    transcript: &[M],
     due: &[(Region<'_>, Additions)],
     weights: &[usize],
     last: Last,

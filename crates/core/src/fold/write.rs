@@ -13,7 +13,7 @@ pub(super) fn ops(
     places: &Places<'_>,
     folds: &[Chosen<'_>],
     plan: Plan<'_>,
-    input: &Input<'_>,
+    input: &Input<'_, impl AsRef<Message>>,
 ) -> Vec<FoldOp> {
     let mut notes = notes_in_order(places, input.notes).into_iter().peekable();
     let mut masks: HashMap<&str, Vec<&Mask>> = HashMap::new();
@@ -22,7 +22,7 @@ pub(super) fn ops(
     }
     let mut stale = Stale::of(places, folds, input);
     let mut writer = Writer {
-        transcript: places.transcript,
+        transcript: &places.transcript,
         ops: Vec::with_capacity(3 * folds.len()),
         run: None,
         whole: HashSet::new(),
@@ -69,7 +69,7 @@ fn notes_in_order<'n>(places: &Places<'_>, notes: &'n [Note]) -> Vec<(usize, &'n
 /// it.
 fn has_place(places: &Places<'_>, message: usize, edit: Option<&Edit<'_>>, note: &Note) -> bool {
     let Placement::Output(call) = &note.placement else { return true };
-    let Some(at) = place_of(&places.transcript[message], call) else { return false };
+    let Some(at) = place_of(places.transcript[message], call) else { return false };
     let Some(edit) = edit else { return true };
     edit.keep.get(at).copied().unwrap_or(true) && edit.outputs.iter().all(|(it, _)| *it != at)
 }
@@ -100,7 +100,11 @@ struct Stale {
 }
 
 impl Stale {
-    fn of(places: &Places<'_>, folds: &[Chosen<'_>], input: &Input<'_>) -> Self {
+    fn of(
+        places: &Places<'_>,
+        folds: &[Chosen<'_>],
+        input: &Input<'_, impl AsRef<Message>>,
+    ) -> Self {
         let end = input.stale_until.and_then(|id| places.index_of(id)).map_or(0, |last| last + 1);
         let behind = |last: Option<usize>| last.map_or(places.transcript.len(), |last| last + 1);
         let mut coming = Vec::with_capacity(folds.len());
@@ -129,7 +133,7 @@ impl Stale {
 }
 
 struct Writer<'a> {
-    transcript: &'a [Message],
+    transcript: &'a [&'a Message],
     ops: Vec<FoldOp>,
     /// First and last message of a run that goes, and the fold with which it goes. Runs of two folds
     /// stay apart, so that the later one adds to the list and changes nothing in it.
@@ -162,7 +166,7 @@ impl Writer<'_> {
 
     fn message(&mut self, index: usize, edit: Option<Box<Edit<'_>>>, stale: bool, notes: &[&Note]) {
         self.flush();
-        let message = &self.transcript[index];
+        let message = self.transcript[index];
         let edit = edit.map(|edit| *edit).unwrap_or_default();
         let Edit { keep, pointers, outputs, appended, inserted, told: _, joins } = edit;
 
@@ -219,7 +223,7 @@ impl Writer<'_> {
             if !behind.is_empty() {
                 self.whole.remove(&to);
             }
-            self.insert(&self.transcript[to], behind);
+            self.insert(self.transcript[to], behind);
             return;
         }
         if !stale && behind.is_empty() {

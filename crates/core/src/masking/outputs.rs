@@ -59,16 +59,21 @@ impl<'a> Request<'a> {
     ///
     /// Measures a request. Parts that are left out count as if they were sent, unless they are calls with results:
     /// parts that are small enough to be left out of a message that stays do not move a boundary.
-    pub fn of(transcript: &'a [Message], ops: &[FoldOp], weights: &'a [Weight]) -> Self {
+    pub fn of<M: AsRef<Message>>(
+        transcript: &'a [M],
+        ops: &[FoldOp],
+        weights: impl IntoIterator<Item = &'a Weight>,
+    ) -> Self {
+        let transcript = transcript.iter().map(AsRef::as_ref);
         let mut of_message: HashMap<&str, Vec<&FoldOp>> = HashMap::new();
         for op in ops {
             of_message.entry(named(op)).or_default().push(op);
         }
-        let mut steps_left = transcript.iter().filter(|message| is_step(message)).count();
+        let mut steps_left = transcript.clone().filter(|message| is_step(message)).count();
         let mut request = Self::default();
         let mut at = 0;
         let mut cut_to: Option<&str> = None;
-        for (index, (message, weight)) in transcript.iter().zip(weights).enumerate() {
+        for (index, (message, weight)) in transcript.zip(weights).enumerate() {
             let ops = of_message.get(message.id.as_str()).map_or(&[][..], Vec::as_slice);
             cut_to = cut_to.or_else(|| {
                 ops.iter().find_map(|op| match op {
@@ -129,8 +134,8 @@ impl<'a> Request<'a> {
 }
 
 /// Returns the place of the newest step: everything before it was in the request that it answers.
-pub fn newest_step(transcript: &[Message]) -> Option<usize> {
-    transcript.iter().rposition(is_step)
+pub fn newest_step<M: AsRef<Message>>(transcript: &[M]) -> Option<usize> {
+    transcript.iter().rposition(|message| is_step(message.as_ref()))
 }
 
 fn is_step(message: &Message) -> bool {

@@ -315,7 +315,7 @@ pub(crate) fn told(compactions: &[Compaction], conversation: &Conversation) -> S
 }
 
 fn shows(conversation: &Conversation, asked: &str) -> bool {
-    let mut parts = conversation.shown().iter().flat_map(|message| &message.parts);
+    let mut parts = conversation.messages().flat_map(|message| &message.parts);
     parts.any(|part| matches!(&part.body, PartBody::Tool { call, .. } if call == asked))
 }
 

@@ -10,7 +10,7 @@ use crate::error::EngineError;
 
 impl Conversation {
     pub(super) fn calibration(&self) -> Calibration {
-        self.calibration.last().copied().unwrap_or_default()
+        self.transcript.last().map(|entry| entry.calibration).unwrap_or_default()
     }
 }
 

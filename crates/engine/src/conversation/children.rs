@@ -2,6 +2,7 @@
 
 use callstack_core::transcript::{PartBody, Role};
 
+use super::snapshot::Snapshot;
 use super::{Conversation, PATIENCE, ReturnedTask, SyncRequest};
 use crate::conversation::sync::Conversations;
 use crate::error::EngineError;
@@ -12,7 +13,7 @@ use crate::subagents::Subagents;
 impl Conversation {
     /// Returns the beginning of the session's first prompt.
     pub(crate) fn first_words(&self) -> Option<String> {
-        let told = self.transcript.iter().filter(|message| message.role == Role::User);
+        let told = self.messages().filter(|message| message.role == Role::User);
         told.flat_map(|message| &message.parts).find_map(|part| match &part.body {
             PartBody::Text { synthetic: false, head, .. } if !head.is_empty() => Some(head.clone()),
             _ => None,
@@ -46,31 +47,35 @@ impl Subagents {
 }
 
 impl Conversations {
-    /// Gives a child session that had none a frame, once it has proved to be worth one.
+    /// Gives a child session that had none a frame, once it has proved to be worth one. Returns whether it got one now.
     pub(super) fn frame_if_deserved(
         &self,
         conversation: &mut Conversation,
         request: &SyncRequest,
-    ) -> Result<(), EngineError> {
+        snapshot: &Snapshot,
+    ) -> Result<bool, EngineError> {
         if conversation.frameless == Some(false) {
-            return Ok(());
+            return Ok(false);
         }
-        let known = self.kernel.read(|view| view.session_row(&request.session))?;
-        let Some(known) = known else { return Ok(()) };
+        let Some(known) = &snapshot.session else { return Ok(false) };
         let framed = known.active.is_some() || known.root.is_some();
-        conversation.frameless = Some(known.parent.is_some() && !framed);
+        let is_frameless = known.parent.is_some() && !framed;
+        conversation.frameless = Some(is_frameless);
+        if !is_frameless {
+            return Ok(false);
+        }
         let tracked = self.kernel.read(|view| view.subagent(&request.session))?;
-        let (Some(true), Some(tracked)) = (conversation.frameless, tracked) else { return Ok(()) };
+        let Some(tracked) = tracked else { return Ok(false) };
         let messages = (request.keep + request.shown.len()) as u64;
         let settings = self.queries.subagent_settings()?;
         if !settings.deserves_frame(&tracked, messages, self.kernel.now()) {
-            return Ok(());
+            return Ok(false);
         }
         let told =
             request.shown.iter().find(|it| it.message.role == Role::User && !it.words.is_empty());
         let words = conversation.first_words().or_else(|| told.map(|it| it.words.clone()));
         self.subagents.frame_child(&request.session, &known.host, &words.unwrap_or_default())?;
         conversation.frameless = Some(false);
-        Ok(())
+        Ok(true)
     }
 }

@@ -12,10 +12,9 @@ use callstack_store::View;
 use serde_json::Value;
 
 use super::folding::PATIENCE;
+use super::observed::Observed;
 use super::stale::is_step;
-use super::sync::begins_with_steps;
 use super::{Conversation, HostMessage, SyncRequest};
-use crate::compaction::Summary;
 use crate::conversation::fork::Forks;
 use crate::error::EngineError;
 
@@ -117,21 +116,20 @@ impl Copied {
 }
 
 impl Forks {
-    /// The session that a newly seen one was copied from, if it was. `opened` are the calls that it shows
-    /// with the ids of the frames that they opened.
+    /// The session that a newly seen one was copied from, if it was.
     pub(super) fn copied(
         &self,
         conversation: &Conversation,
         request: &SyncRequest,
-        opened: &[(String, String)],
-        summary: Option<&Summary>,
+        observed: &Observed,
     ) -> Result<Option<Copied>, EngineError> {
+        let opened = &observed.opened;
         let spans = &conversation.spans;
         let known = |call: &str| spans.iter().any(|span| span.open.call.as_deref() == Some(call));
         if !conversation.transcript.is_empty() || opened.iter().any(|(call, _)| known(call)) {
             return Ok(None);
         }
-        let summary = summary.filter(|summary| {
+        let summary = observed.summary.as_ref().filter(|summary| {
             !summary.text.trim().is_empty()
                 && !conversation.order.contains_key(&summary.message)
                 && spans.iter().all(|span| span.origin == SpanOrigin::Root)
@@ -145,11 +143,11 @@ impl Forks {
             Vec::new()
         };
         let is_known = !opened.is_empty() || summary.is_some() || !named.is_empty();
-        if !is_known && !begins_with_steps(conversation, request) {
+        if !is_known && !observed.is_from_before {
             return Ok(None);
         }
         // The original may be a session of this process that has just been shown.
-        let all = self.sessions.record(session, Vec::new())?;
+        let all = self.sessions.record_since(None, session, Vec::new())?;
         self.sessions.recorder()?.flush(all, PATIENCE);
         self.kernel.read(|view| {
             // Some providers restart the numbers of calls in each session: the frame must be the same, or most of the

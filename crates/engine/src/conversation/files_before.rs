@@ -5,10 +5,11 @@ use std::sync::Arc;
 use callstack_core::event::FileMoment;
 use callstack_core::evidence::Evidence;
 use callstack_core::frame::{Artifact, FrameNum};
-use callstack_core::transcript::{Anchor, Message, PartBody, Span};
+use callstack_core::transcript::{Anchor, PartBody, Span};
 use callstack_store::{StoreError, View};
 
 use super::Conversation;
+use super::entry::Entry;
 use crate::error::EngineError;
 use crate::files;
 use crate::kernel::Kernel;
@@ -64,7 +65,6 @@ impl StepQueries {
         let conversation = self.sessions.conversation(session);
         let mut conversation = lock(&conversation);
         self.sessions.load(&mut conversation, session)?;
-        self.sessions.load_spans(&mut conversation, session)?;
         let mut known = conversation.frames_before(first);
         for StateAt { message, from, until, state } in self.files.states_at_places(session) {
             let place = Anchor { message: Some(message), call: None };
@@ -126,7 +126,7 @@ impl Conversation {
     /// Returns the newest message, if the files as they are now may be those with which work after it, or from it on,
     /// began.
     pub(crate) fn place_of_files(&self) -> Option<&str> {
-        self.framing.newest_list().or_else(|| self.looks_behind_trying())
+        self.newest_list().or_else(|| self.looks_behind_trying())
     }
 
     /// Returns the moments at which frames began and ended before a call.
@@ -148,7 +148,7 @@ impl Conversation {
     fn known_beside(&self, at: &Anchor, first: &Anchor, state: State) -> Option<Known> {
         let known = self.known_at(at, first, state)?;
         let (message, _) = self.place_of(first)?;
-        let step = self.transcript.get(known.at);
+        let step = self.transcript.get(known.at).map(|entry| &entry.message);
         let wrote = step.is_none_or(|step| step.parts.iter().any(|part| writes(&part.body)));
         let is_exact = known.is_exact && !wrote;
         (known.at < message).then_some(Known { is_exact, ..known })
@@ -158,12 +158,13 @@ impl Conversation {
     fn known_at(&self, at: &Anchor, first: &Anchor, state: State) -> Option<Known> {
         let (message, part) = self.place_of(first)?;
         let (at, _) = self.place_of(&Anchor { message: at.message.clone(), call: None })?;
-        let Some(step) = self.transcript.get(message) else {
+        let Some(step) = self.transcript.get(message).map(|entry| &entry.message) else {
             // The host has not shown the calls in between to this process.
             return (at < message).then_some(Known { is_exact: false, at, state });
         };
-        let wrote = |messages: &[Message]| {
-            messages.iter().flat_map(|message| &message.parts).any(|part| writes(&part.body))
+        let wrote = |entries: &[Entry]| {
+            let mut parts = entries.iter().flat_map(|entry| &entry.message.parts);
+            parts.any(|part| writes(&part.body))
         };
         let (before, from) = step.parts.split_at(part);
         let is_exact = if at < message {
@@ -183,12 +184,12 @@ impl Conversation {
         if self.transcript.is_empty() {
             return Some((usize::try_from(*self.order.get(id)?).ok()?, 0));
         }
-        let message = self.transcript.iter().rposition(|message| message.id == *id)?;
+        let message = self.messages().rposition(|message| message.id == *id)?;
         let is_it = |body: &PartBody| match body {
             PartBody::Tool { call, .. } => Some(call) == anchor.call.as_ref(),
             _ => false,
         };
-        let part = self.transcript[message].parts.iter().position(|part| is_it(&part.body));
+        let part = self.transcript[message].message.parts.iter().position(|part| is_it(&part.body));
         Some((message, part.unwrap_or_default()))
     }
 }

@@ -83,16 +83,15 @@ impl Fixing {
             let seen = |span: &Span| self.seen_at_the_end(view, span, &folder, unshown);
             unfixed.iter().map(seen).collect::<Result<Vec<_>, EngineError>>()
         })?;
-        self.kernel.write(|change| {
+        self.sessions.write(conversation, session, |_, change| {
             for (span, seen) in unfixed.iter().zip(&seen) {
                 // A text that another process has fixed in the meantime stays.
                 if change.view().span_row(span.num)?.fold == span.fold {
                     self.fix(change, span, seen)?;
                 }
             }
-            Ok::<_, EngineError>(())
+            Ok(())
         })?;
-        self.sessions.load_spans(conversation, session)?;
         Ok(true)
     }
 

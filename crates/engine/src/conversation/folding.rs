@@ -8,6 +8,7 @@ use callstack_core::fold::{Folded, Input, Weighed, fold, weigh};
 use callstack_core::transcript::{Fold, Held, Span, SpanNum};
 
 use super::Conversation;
+use super::entry::Entry;
 use super::fixing::Unshown;
 use crate::conversation::fixing::Fixing;
 use crate::error::EngineError;
@@ -20,7 +21,7 @@ use crate::sessions::Sessions;
 pub(super) const PATIENCE: Duration = Duration::from_millis(150);
 
 impl Conversation {
-    pub(super) fn input<'a>(&'a self, live: &'a [Span]) -> Input<'a> {
+    pub(super) fn input<'a>(&'a self, live: &'a [Span]) -> Input<'a, Entry> {
         Input {
             transcript: &self.transcript,
             spans: live,
@@ -45,7 +46,7 @@ impl Conversation {
     /// and the clock alone, so that another process would decide the same.
     fn weigh(&self, live: &mut [Span], now: i64) -> Vec<Weighed> {
         let is_cached = !self.masking.has_paused(now);
-        let weighed = weigh(&self.input(live), self.masking.weights(), is_cached);
+        let weighed = weigh(&self.input(live), self.weights(), is_cached);
         for (num, held) in &weighed {
             let span = live.iter_mut().find(|span| span.num == *num);
             if let Some(fold) = span.and_then(|span| span.fold.as_mut()) {
@@ -124,7 +125,7 @@ impl Folding {
         if !live.iter().any(settles) && weighed.is_empty() {
             return Ok(folded);
         }
-        self.kernel.write(|change| {
+        self.sessions.write(conversation, session, |conversation, change| {
             let mut events = Vec::new();
             for span in live.iter().filter(|span| settles(span) || is_weighed(span)) {
                 let known = conversation.spans.iter().find(|known| known.num == span.num);
@@ -140,9 +141,8 @@ impl Folding {
                 }
                 events.push(Event::FoldSet { span: span.num, fold });
             }
-            Ok::<_, EngineError>(change.append(now, &events)?)
+            Ok(change.append(now, &events)?)
         })?;
-        self.sessions.load_spans(conversation, session)?;
         Ok(conversation.fold())
     }
 }

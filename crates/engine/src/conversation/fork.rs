@@ -127,16 +127,16 @@ fn names_its_frame(conversation: &Conversation, span: &Span) -> bool {
     let Some(close) = span.close.as_ref().filter(|_| span.fold.is_some()) else { return false };
     let place = |anchor: &Anchor| {
         let id = anchor.message.as_deref();
-        conversation.transcript.iter().position(|message| Some(message.id.as_str()) == id)
+        conversation.messages().position(|message| Some(message.id.as_str()) == id)
     };
     let Some(end) = place(close) else { return false };
-    let inside = &conversation.transcript[place(&span.open).unwrap_or(0).min(end)..=end];
+    let inside = conversation.messages().take(end + 1);
+    let mut inside = inside.skip(place(&span.open).unwrap_or(0).min(end));
     let calls = |message: &Message| {
         let tools = message.parts.iter();
         tools.filter(|part| matches!(part.body, PartBody::Tool { .. })).count()
     };
-    inside.iter().any(|it| it.role == Role::User)
-        || inside.iter().any(|it| it.role == Role::Assistant && calls(it) > 1)
+    inside.any(|it| it.role == Role::User || (it.role == Role::Assistant && calls(it) > 1))
 }
 
 fn root_of(view: &View<'_>, session: &str) -> Result<Option<Frame>, EngineError> {
@@ -197,8 +197,7 @@ fn moved(conversation: &Conversation, copied: &Copied, span: Span, open: Anchor)
 
 fn message_of(conversation: &Conversation, wanted: &str) -> Option<String> {
     conversation
-        .transcript
-        .iter()
+        .messages()
         .find(|message| {
             message
                 .parts

@@ -13,7 +13,8 @@ use callstack_core::framing::{
 };
 use callstack_core::transcript::{Anchor, MessageKind, Span, SpanOrigin};
 
-use super::{Conversation, Fact, HostMessage};
+use super::entry::{Entry, framing_message};
+use super::{Conversation, HostMessage};
 use crate::assembly::Contexts;
 use crate::commands::Commands;
 use crate::error::EngineError;
@@ -22,16 +23,15 @@ use crate::kernel::Kernel;
 use crate::lock::lock;
 use crate::queries::Queries;
 use crate::sessions::Sessions;
-use crate::settings::Level;
+use crate::settings::{Level, Settings};
 
 /// The state of framing in this process. All of it can be restored from the transcript and the store.
 #[derive(Debug, Default)]
 pub(super) struct Framing {
-    moments: Vec<FramingMessage>,
     /// Messages that the host has reported and not shown yet, such as a closing reply.
     recorded: Vec<FramingMessage>,
     framer: Option<Framer>,
-    /// The number of moments that the framer has read, and the frames that it was given.
+    /// The number of messages that the framer has read, and the frames that it was given.
     read: usize,
     taken: Taken,
     /// The session's revision that `taken` was made from.
@@ -48,7 +48,6 @@ pub(super) struct Framing {
 
 impl Framing {
     pub(super) fn truncate(&mut self, keep: usize) {
-        self.moments.truncate(keep);
         self.recorded.clear();
         self.resting = false;
         if keep < self.read {
@@ -56,62 +55,16 @@ impl Framing {
         }
     }
 
-    pub(super) fn show(&mut self, shown: &mut HostMessage) {
-        self.moments.push(moment(shown));
-    }
-
-    pub(super) fn record(&mut self, shown: &mut HostMessage) {
-        let moment = moment(shown);
-        self.recorded.retain(|known| known.message != moment.message);
-        if self.moments.iter().rev().take(2).all(|known| known.message != moment.message) {
-            self.recorded.push(moment);
-        }
-    }
-
-    /// The newest message, where the agent wrote its list in it.
-    pub(super) fn newest_list(&self) -> Option<&str> {
-        let newest = self.moments.last()?;
-        let is_list = newest.marks.iter().any(|mark| matches!(mark, WorkMarker::Todos { .. }));
-        is_list.then_some(newest.message.as_str())
-    }
-
-    /// Returns the agent's last words, if they were a closing reply and the user has not spoken since.
-    pub(super) fn closing_words(&self) -> Option<String> {
-        let last = self.moments.iter().rfind(|moment| moment.speaker != Speaker::Host)?;
-        (last.closes && !last.words.is_empty()).then(|| last.words.clone())
-    }
-
-    /// Returns the moments after the place where a root begins and before a turn.
-    fn between(&self, begins: &Anchor, turn: &Anchor) -> impl Iterator<Item = &FramingMessage> {
-        let place = |anchor: &Anchor| {
-            let id = anchor.message.as_ref()?;
-            self.moments.iter().position(|moment| moment.message == *id)
-        };
-        let end = place(turn).unwrap_or(self.moments.len());
-        self.moments[..end].iter().skip(place(begins).map_or(0, |last| last + 1))
-    }
-
-    /// Returns the open items of the list that was last written after a message, or in all of the session; none where
-    /// no list was.
-    pub(super) fn open_items(&self, behind: Option<&str>) -> Option<Vec<String>> {
-        let all = || self.moments.iter().chain(&self.recorded).rev();
-        let work = all().take_while(|moment| behind != Some(moment.message.as_str()));
-        let list = work.flat_map(|moment| moment.marks.iter().rev()).find_map(|mark| match mark {
-            WorkMarker::Todos { items, .. } => Some(items),
-            _ => None,
-        });
-        list.map(open_items)
-    }
-
     fn is_due(&self) -> bool {
         let changes = self.framer.as_ref().map_or(0, |framer| framer.changes().len());
         changes > self.done.max(self.waiting)
     }
 
-    /// Sets the frames that exist already. Messages that were read with other knowledge are read again.
-    fn know(&mut self, taken: Taken, revision: i64) {
+    /// Sets the frames that exist already. Messages of the transcript that were read with other knowledge are read
+    /// again.
+    fn know(&mut self, taken: Taken, revision: i64, transcript: &[Entry]) {
         let unread: HashSet<&str> =
-            self.moments.iter().skip(self.read).map(|moment| moment.message.as_str()).collect();
+            transcript.iter().skip(self.read).map(|entry| entry.message.id.as_str()).collect();
         let differs = |(message, places): (&String, &(usize, usize))| {
             self.taken.behind.get(message) != Some(places) && !unread.contains(message.as_str())
         };
@@ -125,19 +78,6 @@ impl Framing {
         self.taken = taken;
         self.revision = revision;
     }
-}
-
-/// Moves the divisions of work in a message's facts to framing, which alone reads them.
-fn moment(shown: &mut HostMessage) -> FramingMessage {
-    let facts = std::mem::take(&mut shown.facts);
-    let mut marks: Vec<WorkMarker> = Vec::new();
-    for fact in facts {
-        match fact {
-            Fact::Division(mark) => marks.push(mark),
-            fact => shown.facts.push(fact),
-        }
-    }
-    FramingMessage::of(&shown.message, shown.words.clone(), shown.said + shown.heard, marks)
 }
 
 /// Begins and ends automatic frames, under the level `auto`.
@@ -174,8 +114,9 @@ impl WorkFraming {
         &self,
         conversation: &mut Conversation,
         session: &str,
+        settings: &Settings,
     ) -> Result<bool, EngineError> {
-        if !self.frames_by_itself(conversation, session)? {
+        if !self.frames_by_itself(conversation, session, settings)? {
             conversation.framing.framer = None;
             return Ok(false);
         }
@@ -183,7 +124,8 @@ impl WorkFraming {
             || conversation.framing.revision != conversation.revision
         {
             let taken = conversation.taken();
-            conversation.framing.know(taken, conversation.revision);
+            let Conversation { framing, transcript, revision, .. } = &mut *conversation;
+            framing.know(taken, *revision, transcript);
         }
         if conversation.framing.framer.is_none() {
             let framer = self.framer(conversation)?;
@@ -191,14 +133,14 @@ impl WorkFraming {
             framing.framer = Some(framer);
             (framing.read, framing.done, framing.waiting) = (0, 0, 0);
         }
-        let Framing { moments, framer: Some(framer), taken, read, .. } = &mut conversation.framing
-        else {
+        let transcript = &conversation.transcript;
+        let Framing { framer: Some(framer), taken, read, .. } = &mut conversation.framing else {
             return Ok(false);
         };
-        for moment in moments.iter().skip(*read) {
-            framer.read(moment, taken);
+        for entry in transcript.iter().skip(*read) {
+            framer.read(&entry.framing, taken);
         }
-        *read = moments.len();
+        *read = transcript.len();
         Ok(conversation.framing.is_due())
     }
 
@@ -207,8 +149,9 @@ impl WorkFraming {
         &self,
         conversation: &mut Conversation,
         session: &str,
+        settings: &Settings,
     ) -> Result<bool, EngineError> {
-        self.follow_work(conversation, session)?;
+        self.follow_work(conversation, session, settings)?;
         let framing = &conversation.framing;
         let Some(framer) = &framing.framer else { return Ok(false) };
         let all = framer.changes().len();
@@ -228,7 +171,7 @@ impl WorkFraming {
         let conversation = self.sessions.conversation(session);
         let mut conversation = lock(&conversation);
         self.sessions.load_spans(&mut conversation, session)?;
-        self.follow_work(&mut conversation, session)?;
+        self.follow_work(&mut conversation, session, &*self.kernel.current_settings()?)?;
         self.rest(&mut conversation, session)
     }
 
@@ -246,8 +189,8 @@ impl WorkFraming {
         let framing = &conversation.framing;
         let Some(framer) = &framing.framer else { return Ok(()) };
         let mut resting = framer.clone();
-        for moment in &framing.recorded {
-            resting.read(moment, &framing.taken);
+        for message in &framing.recorded {
+            resting.read(message, &framing.taken);
         }
         resting.rest();
         if resting.changes().len() > framing.done {
@@ -261,10 +204,11 @@ impl WorkFraming {
         let conversation = self.sessions.conversation(session);
         let mut conversation = lock(&conversation);
         self.sessions.load_spans(&mut conversation, session)?;
-        self.follow_work(&mut conversation, session)?;
+        let settings = self.kernel.current_settings()?;
+        self.follow_work(&mut conversation, session, &settings)?;
         let Some(framer) = &mut conversation.framing.framer else { return Ok(()) };
         framer.hand_on();
-        if self.frame_work(&mut conversation, session)? {
+        if self.frame_work(&mut conversation, session, &settings)? {
             // The step that hands on belongs to the turn that it stands in.
             conversation.step_frame = self.queries.active(session)?;
         }
@@ -276,11 +220,11 @@ impl WorkFraming {
         &self,
         conversation: &mut Conversation,
         session: &str,
+        settings: &Settings,
     ) -> Result<bool, EngineError> {
         let open = |span: &Span| {
             span.origin.is_automatic() && !span.detached && span.live_close().is_none()
         };
-        let settings = self.kernel.current_settings()?;
         let past = conversation.is_past();
         let begins = past || settings.autonomy.level == Level::Auto;
         if !(past || settings.frame_mode) || (!begins && !conversation.spans.iter().any(open)) {
@@ -324,17 +268,74 @@ impl WorkFraming {
 }
 
 impl Conversation {
-    /// Returns the open items of the todo list that was written after a message.
+    fn framing_messages(
+        &self,
+    ) -> impl DoubleEndedIterator<Item = &FramingMessage> + ExactSizeIterator {
+        self.transcript.iter().map(|entry| &entry.framing)
+    }
+
+    /// Keeps a message that the host reports before it shows it.
+    pub(super) fn record_framing_message(&mut self, shown: &mut HostMessage) {
+        let message = framing_message(shown);
+        let is_new =
+            self.framing_messages().rev().take(2).all(|known| known.message != message.message);
+        let recorded = &mut self.framing.recorded;
+        recorded.retain(|known| known.message != message.message);
+        recorded.extend(is_new.then_some(message));
+    }
+
+    /// The newest message, where the agent wrote its list in it.
+    pub(super) fn newest_list(&self) -> Option<&str> {
+        let newest = self.framing_messages().next_back()?;
+        let is_list = newest.marks.iter().any(|mark| matches!(mark, WorkMarker::Todos { .. }));
+        is_list.then_some(newest.message.as_str())
+    }
+
+    /// Returns the agent's last words, if they were a closing reply and the user has not spoken since.
+    pub(super) fn closing_words(&self) -> Option<String> {
+        let last = self.framing_messages().rfind(|it| it.speaker != Speaker::Host)?;
+        (last.closes && !last.words.is_empty()).then(|| last.words.clone())
+    }
+
+    /// Returns the messages after the place where a root begins and before a turn.
+    fn framing_messages_between(
+        &self,
+        begins: &Anchor,
+        turn: &Anchor,
+    ) -> impl Iterator<Item = &FramingMessage> {
+        let place = |anchor: &Anchor| {
+            let id = anchor.message.as_ref()?;
+            self.framing_messages().position(|it| it.message == *id)
+        };
+        let end = place(turn).unwrap_or(self.transcript.len());
+        self.framing_messages().take(end).skip(place(begins).map_or(0, |last| last + 1))
+    }
+
+    /// Returns the open items of the list that was last written after a message, or in all of the session; none where
+    /// no list was.
+    pub(super) fn listed_items(&self, behind: Option<&str>) -> Option<Vec<String>> {
+        let all = self.framing_messages().chain(&self.framing.recorded).rev();
+        let mut work = all.take_while(|it| behind != Some(it.message.as_str()));
+        let list = work.find_map(|it| {
+            it.marks.iter().rev().find_map(|mark| match mark {
+                WorkMarker::Todos { items, .. } => Some(items),
+                _ => None,
+            })
+        });
+        list.map(open_items)
+    }
+
+    /// The same, unless any message since was removed for good.
     pub(crate) fn open_items(&self, behind: Option<&str>) -> Option<Vec<String>> {
-        if self.has_purged(behind) { None } else { self.framing.open_items(behind) }
+        if self.has_purged(behind) { None } else { self.listed_items(behind) }
     }
 
     fn is_compacted(&self) -> bool {
-        self.transcript.iter().any(|message| message.standing == MessageKind::Summary)
+        self.messages().any(|message| message.standing == MessageKind::Summary)
     }
 
     fn shown_ids(&self) -> HashSet<&str> {
-        self.transcript.iter().map(|message| message.id.as_str()).collect()
+        self.messages().map(|message| message.id.as_str()).collect()
     }
 
     fn taken(&self) -> Taken {

@@ -18,9 +18,10 @@ use callstack_core::text::estimate_tokens;
 use callstack_core::transcript::{FoldOp, Message, Role};
 use callstack_store::{StoreError, StoredMask, View};
 
+use super::Conversation;
+use super::entry::Looked;
 use super::folding::PATIENCE;
 use super::notes::{LEAVING, note};
-use super::{Conversation, HostMessage};
 use crate::conversation::folding::Folding;
 use crate::error::EngineError;
 use crate::generator::READ;
@@ -29,14 +30,8 @@ use crate::settings::{Level, MaskOutputs, Settings};
 /// The state of masking in this process.
 #[derive(Debug, Default)]
 pub(super) struct Masking {
-    weights: Vec<Weight>,
-    /// Tokens of all results up to and including each message.
-    heavy: Vec<usize>,
-    /// The number of messages at the beginning when due outputs were last determined.
-    old: usize,
-    /// The number of messages that the session had shown by then, by first appearance. A call that failed does not
-    /// count: its messages come again with the next one.
-    looked_at: u64,
+    /// When due outputs were last determined.
+    pub(super) looked: Looked,
     /// Whether something was due that was not on the disk yet.
     waits: bool,
     /// When the host called its model last.
@@ -47,23 +42,6 @@ pub(super) struct Masking {
 }
 
 impl Masking {
-    pub(super) fn truncate(&mut self, keep: usize) {
-        self.weights.truncate(keep);
-        self.heavy.truncate(keep);
-        self.old = self.old.min(keep);
-    }
-
-    /// Takes over a message; `place` is where it stands by first appearance.
-    pub(super) fn show(&mut self, shown: &mut HostMessage, place: u64) {
-        let results = std::mem::take(&mut shown.results);
-        let before = self.heavy.last().copied().unwrap_or_default();
-        self.heavy.push(before + results.iter().map(|it| it.tokens).sum::<usize>());
-        if place < self.looked_at && self.old == self.weights.len() {
-            self.old += 1;
-        }
-        self.weights.push(Weight { all: shown.said + shown.heard, results });
-    }
-
     pub(super) fn know(&mut self, stored: Vec<StoredMask>) {
         let stored = stored.into_iter().map(|it| (it.mask, it.settled_serial));
         (self.lines, self.serials) = stored.unzip();
@@ -78,39 +56,14 @@ impl Masking {
         self.serials.iter().copied().max().unwrap_or_default()
     }
 
-    /// Returns the weight of each message of the transcript.
-    pub(super) fn weights(&self) -> &[Weight] {
-        &self.weights
-    }
-
     /// Whether the provider's cache has expired.
     pub(super) fn has_paused(&self, now: i64) -> bool {
         self.called_at.is_none_or(|before| now - before > PAUSE)
     }
 
-    /// Whether due outputs should be determined: another batch is full, or the provider's cache has expired anyway.
-    pub(super) fn is_worth_a_look(&self, now: i64) -> bool {
-        let up_to = |messages: usize| {
-            messages
-                .checked_sub(1)
-                .and_then(|last| self.heavy.get(last))
-                .copied()
-                .unwrap_or_default()
-        };
-        let batches = |messages| up_to(messages) / Limits::default().batch;
-        batches(self.heavy.len()) > batches(self.old) || self.waits || self.has_paused(now)
-    }
-
     /// Takes note of a call of the model, or of the end of one.
     pub(super) fn called(&mut self, now: i64) {
         self.called_at = Some(now);
-    }
-
-    /// Takes note that a call of the model was followed to its end; `known` messages were shown so far.
-    pub(super) fn looked(&mut self, now: i64, known: u64) {
-        self.called(now);
-        self.old = self.weights.len();
-        self.looked_at = known;
     }
 
     /// Takes over a session that shows `known` messages: other processes have followed them.
@@ -121,19 +74,37 @@ impl Masking {
         known: u64,
     ) -> Result<(), StoreError> {
         self.called_at = view.last_recorded(session)?;
-        self.looked_at = known;
+        self.looked.know(known);
         Ok(())
     }
 }
 
 impl Conversation {
+    /// The weight of each message of the transcript.
+    pub(super) fn weights(&self) -> impl Iterator<Item = &Weight> + Clone {
+        self.transcript.iter().map(|entry| &entry.weight)
+    }
+
+    /// Whether due outputs should be determined: another batch is full, or the provider's cache has expired anyway.
+    pub(super) fn may_have_due_outputs(&self, now: i64) -> bool {
+        let up_to = |messages: usize| {
+            let last = messages.checked_sub(1).and_then(|last| self.transcript.get(last));
+            last.map_or(0, |last| last.results)
+        };
+        let batches = |messages| up_to(messages) / Limits::default().batch;
+        let masking = &self.masking;
+        batches(self.transcript.len()) > batches(masking.looked.old)
+            || masking.waits
+            || masking.has_paused(now)
+    }
+
     /// The lines of shown results that settle with the next answer: the host never applied the answer with which they
     /// settled, or the message at which they did is not shown any more.
     fn unsettled_masks(&self, applied: i64) -> Vec<&Mask> {
         if self.masking.lines.is_empty() {
             return Vec::new();
         }
-        let shown: HashSet<&str> = self.transcript.iter().map(|it| it.id.as_str()).collect();
+        let shown: HashSet<&str> = self.messages().map(|it| it.id.as_str()).collect();
         let lines = self.masking.lines.iter().zip(&self.masking.serials);
         let unsettled = lines.filter(|(mask, serial)| {
             let never_arrived = applied > 0 && **serial > applied;
@@ -147,7 +118,7 @@ impl Conversation {
     /// answer has changed something before it, or after that.
     fn goes_out_again(&self, unsettled: &[&Mask]) -> usize {
         let Some(step) = newest_step(&self.transcript) else { return 0 };
-        let place = |id: &str| self.transcript.iter().position(|message| message.id == id);
+        let place = |id: &str| self.messages().position(|message| message.id == id);
         if self.stale_until().and_then(place).is_some_and(|stale| stale >= step) {
             return 0;
         }
@@ -166,8 +137,8 @@ impl Conversation {
         masking::Request {
             tokens: request.up_to(self.transcript.len()),
             cached,
-            calls: self.transcript.iter().filter(agent).count(),
-            since_the_user: self.transcript.iter().rev().take_while(agent).count(),
+            calls: self.messages().filter(agent).count(),
+            since_the_user: self.messages().rev().take_while(agent).count(),
             fill: self.fill(),
         }
     }
@@ -181,17 +152,17 @@ impl Conversation {
     /// Steps that the model has made since it was announced that outputs will leave; none where that was not
     /// announced, or they have left.
     fn steps_since_announced(&self) -> Option<usize> {
-        let place = |id: &str| self.transcript.iter().position(|message| message.id == id);
+        let place = |id: &str| self.messages().position(|message| message.id == id);
         let at = place(self.leaving.as_deref()?)?;
         let settled = self.masking.lines.iter().filter_map(|mask| mask.settled_at.as_deref());
         let have_left = settled.filter_map(place).any(|settled| settled > at);
-        let steps = self.transcript[at + 1..].iter().filter(|it| it.role == Role::Assistant);
+        let steps = self.messages().skip(at + 1).filter(|it| it.role == Role::Assistant);
         Some(steps.count()).filter(|steps| *steps > 0 && !have_left)
     }
 
     /// Where the innermost open frame begins around each message of the transcript; 0 without one.
     fn frames_around(&self) -> Vec<usize> {
-        let place = |id: &str| self.transcript.iter().position(|message| message.id == id);
+        let place = |id: &str| self.messages().position(|message| message.id == id);
         let open = self.spans.iter().filter(|span| !span.detached && span.live_close().is_none());
         let begins: Vec<usize> =
             open.filter_map(|span| place(span.open.message.as_deref()?)).collect();
@@ -204,7 +175,7 @@ impl Conversation {
     fn in_front_of(&self, batch: &[SentResult<'_>]) -> Option<&str> {
         let place = |id: &str| self.order.get(id).copied();
         let first = batch.iter().filter_map(|result| place(result.message)).min()?;
-        let earlier = self.transcript.iter().filter_map(|message| {
+        let earlier = self.messages().filter_map(|message| {
             let place = place(&message.id).filter(|place| *place < first);
             place.map(|place| (place, message.id.as_str()))
         });
@@ -252,7 +223,7 @@ impl Folding {
         });
         let mut lines: Vec<MaskedOutput> = again.collect();
         let now = self.kernel.now();
-        if masks && conversation.masking.is_worth_a_look(now) {
+        if masks && conversation.may_have_due_outputs(now) {
             let same = conversation.goes_out_again(&unsettled);
             let due = self.due(conversation, session, same, &folded.ops)?;
             conversation.masking.waits = matches!(due, Due::NotStored | Due::Announced(_));
@@ -271,8 +242,7 @@ impl Folding {
             settled_at: last,
             settled_serial: conversation.serial,
         };
-        self.kernel.write(|change| change.append(now, &[event]))?;
-        self.sessions.load_spans(conversation, session)?;
+        self.sessions.append(conversation, session, now, &[event])?;
         Ok(conversation.fold())
     }
 
@@ -287,8 +257,7 @@ impl Folding {
             let placement =
                 if last.role == Role::User { Placement::Append } else { Placement::Insert };
             let event = note(session, (&last.id, placement), LEAVING, text.to_owned());
-            self.kernel.write(|change| change.append(self.kernel.now(), &[event]))?;
-            self.sessions.load_spans(conversation, session)?;
+            self.sessions.append(conversation, session, self.kernel.now(), &[event])?;
         }
         Ok(conversation.fold())
     }
@@ -302,7 +271,7 @@ impl Folding {
         ops: &[FoldOp],
     ) -> Result<Due, EngineError> {
         let masking = &conversation.masking;
-        let mut request = Request::of(&conversation.transcript, ops, &masking.weights);
+        let mut request = Request::of(&conversation.transcript, ops, conversation.weights());
         let frames = conversation.frames_around();
         request.mark_replaced(|at| frames.get(at).copied().unwrap_or_default());
         let outputs: Vec<_> = request.results.iter().map(|result| result.output).collect();

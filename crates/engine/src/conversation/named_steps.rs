@@ -15,9 +15,10 @@ use callstack_core::transcript::{
 };
 use callstack_store::View;
 
+use super::Conversation;
+use super::entry::Looked;
 use super::folding::{PATIENCE, live};
 use super::notes::note;
-use super::{Conversation, HostMessage};
 use crate::conversation::files_before::StepQueries;
 use crate::conversation::folding::Folding;
 use crate::error::EngineError;
@@ -33,52 +34,13 @@ const LOOK: usize = 4_000;
 /// The state of naming in this process.
 #[derive(Debug, Default)]
 pub(super) struct Naming {
-    /// Characters that calls returned, up to and including each message.
-    returned: Vec<usize>,
-    /// How many messages at the beginning were there when it was looked last.
-    old: usize,
-    /// How many messages the session had shown by then, by first appearance.
-    looked_at: u64,
+    pub(super) looked: Looked,
     named: Vec<NamedSteps>,
 }
 
 impl Naming {
-    pub(super) fn truncate(&mut self, keep: usize) {
-        self.returned.truncate(keep);
-        self.old = self.old.min(keep);
-    }
-
-    /// Takes over a message; `place` is where it stands by first appearance.
-    pub(super) fn show(&mut self, shown: &HostMessage, place: u64) {
-        let before = self.up_to(self.returned.len());
-        if place < self.looked_at && self.old == self.returned.len() {
-            self.old += 1;
-        }
-        self.returned.push(before + shown.returned);
-    }
-
     pub(super) fn know(&mut self, named: Vec<NamedSteps>) {
         self.named = named;
-    }
-
-    /// Takes note that it was looked; `known` messages were shown so far.
-    pub(super) fn looked(&mut self, known: u64) {
-        self.old = self.returned.len();
-        self.looked_at = known;
-    }
-
-    fn up_to(&self, messages: usize) -> usize {
-        messages.checked_sub(1).and_then(|last| self.returned.get(last)).copied().unwrap_or(0)
-    }
-
-    fn of(&self, message: usize) -> usize {
-        self.up_to(message + 1) - self.up_to(message)
-    }
-
-    /// Whether the output before the newest message, which is never among the named steps, is enough for a search.
-    fn is_worth_a_look(&self) -> bool {
-        let looks = |messages: usize| self.up_to(messages.saturating_sub(1)) / LOOK;
-        self.returned.len() > self.old && looks(self.returned.len()) > looks(self.old)
     }
 }
 
@@ -128,10 +90,23 @@ fn is_step(message: &Message) -> bool {
 }
 
 impl Conversation {
+    /// Characters that calls returned in so many messages at the beginning.
+    fn returned_up_to(&self, messages: usize) -> usize {
+        let last = messages.checked_sub(1).and_then(|last| self.transcript.get(last));
+        last.map_or(0, |last| last.returned)
+    }
+
+    /// Whether the output before the newest message, which is never among the named steps, is enough for a search.
+    fn may_have_unnamed_steps(&self) -> bool {
+        let looks = |messages: usize| self.returned_up_to(messages.saturating_sub(1)) / LOOK;
+        let (all, old) = (self.transcript.len(), self.naming.looked.old);
+        all > old && looks(all) > looks(old)
+    }
+
     /// Returns the steps that are to be named in the newest one; `ops` are the request's. The output of the newest
     /// one has not been read yet, so it is not among them.
     fn unnamed(&self, ops: &[FoldOp]) -> Option<Unnamed> {
-        if !self.naming.is_worth_a_look() || self.has_gap {
+        if !self.may_have_unnamed_steps() || self.has_gap {
             return None;
         }
         let last = self.newest_call()?;
@@ -139,7 +114,7 @@ impl Conversation {
         if live.iter().any(is_worked_in) {
             return None;
         }
-        let request = Request::of(&self.transcript, ops, self.masking.weights());
+        let request = Request::of(&self.transcript, ops, self.weights());
         let unnamed = self.first_unnamed(&request);
         let in_front = 0..self.transcript.len() - 1;
         let read: Vec<Read> = in_front.filter_map(|at| self.read(&live, &request, at)).collect();
@@ -158,7 +133,7 @@ impl Conversation {
 
     /// The newest call, where it is work that has a result.
     fn newest_call(&self) -> Option<Anchor> {
-        let newest = self.transcript.last().filter(|message| is_step(message))?;
+        let newest = self.last().filter(|message| is_step(message))?;
         let calls = newest.parts.iter().filter_map(|part| call_of(&part.body));
         let (last, ..) = calls.rev().find(is_work)?;
         Some(Anchor { message: Some(newest.id.clone()), call: Some(last.to_owned()) })
@@ -167,8 +142,8 @@ impl Conversation {
     /// Estimated tokens of a request with the newest message, and the calls of the model since the user spoke last.
     fn weight(&self, request: &Request<'_>) -> (usize, usize) {
         let agent = |message: &&Message| message.role == Role::Assistant;
-        let calls = self.transcript.iter().rev().take_while(agent).count();
-        let newest = self.masking.weights().last().map_or(0, |weight| weight.all);
+        let calls = self.messages().rev().take_while(agent).count();
+        let newest = self.transcript.last().map_or(0, |entry| entry.weight.all);
         (request.up_to(self.transcript.len()) + newest, calls)
     }
 
@@ -187,9 +162,8 @@ impl Conversation {
             let calls = message.parts.iter().filter_map(|part| call_of(&part.body));
             Doing::of(calls.map(|(_, tool, _)| tool))
         };
-        let newest = self.transcript.last().filter(|message| is_step(message))?;
-        let mut before =
-            self.transcript.iter().rev().skip(1).take_while(|message| is_step(message));
+        let newest = self.last().filter(|message| is_step(message))?;
+        let mut before = self.messages().rev().skip(1).take_while(|message| is_step(message));
         let looks =
             doing(newest) == Some(Doing::Looking) && before.find_map(doing) == Some(Doing::Trying);
         looks.then_some(newest.id.as_str())
@@ -197,7 +171,7 @@ impl Conversation {
 
     /// Returns the first message after the last named steps in the request.
     fn first_unnamed(&self, request: &Request<'_>) -> usize {
-        let place = |id: &str| self.transcript.iter().rposition(|message| message.id == id);
+        let place = |id: &str| self.messages().rposition(|message| message.id == id);
         let at = |anchor: &Anchor| place(anchor.message.as_deref()?);
         let named = self.naming.named.iter().filter_map(|steps| at(&steps.last));
         named.filter(|at| !request.cut[*at]).max().unwrap_or(0)
@@ -205,14 +179,16 @@ impl Conversation {
 
     /// A message as a step; none of one that is no step.
     fn read(&self, live: &[Span], request: &Request<'_>, at: usize) -> Option<Read> {
-        let message = &self.transcript[at];
+        let entry = &self.transcript[at];
+        let message = &entry.message;
         if !is_step(message) {
             return None;
         }
-        let all = self.masking.weights().get(at).map_or(0, |weight| weight.all);
+        let all = entry.weight.all;
         let behind = request.in_front.get(at + 1).map(|behind| behind - request.in_front[at]);
         let tokens = if request.cut[at] { 0 } else { behind.unwrap_or(all) };
-        let chars = self.naming.of(at) * tokens.min(all) / all.max(1);
+        let returned = entry.returned - self.returned_up_to(at);
+        let chars = returned * tokens.min(all) / all.max(1);
         // After frames that begin or end in the step.
         let edges = live.iter().flat_map(|span| [Some(&span.open), span.live_close()]).flatten();
         let edges = edges.filter(|edge| edge.message.as_deref() == Some(&message.id));
@@ -226,7 +202,7 @@ impl Conversation {
         let anchor =
             |call: &str| Anchor { message: Some(message.id.clone()), call: Some(call.to_owned()) };
         let first = made.iter().find(|it| is_work(it)).map(|(call, ..)| anchor(call));
-        let before = at.checked_sub(1).map(|before| &self.transcript[before]);
+        let before = at.checked_sub(1).map(|before| &self.transcript[before].message);
         let step = Step {
             doing: Doing::of(made.iter().map(|(_, tool, _)| *tool)),
             begins: edge.is_some() || before.is_none_or(|before| begins_behind(live, before)),
@@ -337,7 +313,7 @@ impl Folding {
         };
         let made = self.kernel.read(|view| self.span_reader.call_at(view, session, &first))?;
         let Some(made) = made else { return Ok(folded) };
-        self.kernel.write(|change| {
+        self.sessions.write(conversation, session, |_, change| {
             let num = change.view().next_named_steps()?;
             let text = naming(num, &made, calls, chars, self.kernel.dialect());
             let once = format!("{call}|{}|{message}", name_of(num));
@@ -345,9 +321,8 @@ impl Folding {
             let note = note(session, place, &once, text);
             let steps = NamedSteps { num, first, last: last.clone() };
             let named = Event::StepsNamed { session: session.to_owned(), steps };
-            Ok::<_, EngineError>(change.append(self.kernel.now(), &[named, note])?)
+            Ok(change.append(self.kernel.now(), &[named, note])?)
         })?;
-        self.sessions.load_spans(conversation, session)?;
         Ok(conversation.fold())
     }
 }
@@ -388,7 +363,6 @@ impl StepQueries {
         let conversation = self.sessions.conversation(session);
         let mut conversation = lock(&conversation);
         self.sessions.load(&mut conversation, session)?;
-        self.sessions.load_spans(&mut conversation, session)?;
         Ok(conversation.begun_since(first, last))
     }
 }

@@ -13,6 +13,7 @@ use callstack_core::transcript::{CallState, PartBody, Role, Span, SpanOrigin};
 use callstack_store::{StoreError, View};
 
 use super::Conversation;
+use super::snapshot::Snapshot;
 use super::watch::is_user_turn;
 use crate::autonomy::{Boundary, Proposal, Suggestions};
 use crate::compaction::{Compactions, told};
@@ -21,7 +22,7 @@ use crate::error::EngineError;
 use crate::kernel::Kernel;
 use crate::queries::Queries;
 use crate::sessions::Sessions;
-use crate::settings::{self, AutonomySettings, Level};
+use crate::settings::{self, AutonomySettings, Level, Settings};
 use crate::system::SystemPrompts;
 
 const SLOT: &str = RenderedText::Note.prefix();
@@ -129,10 +130,11 @@ impl Notes {
         &self,
         conversation: &mut Conversation,
         session: &str,
+        snapshot: &Snapshot,
     ) -> Result<(), EngineError> {
-        self.tell_compactions(conversation, session)?;
-        self.tell_late_context(conversation, session)?;
-        self.tell_outside(conversation, session)
+        self.tell_compactions(conversation, session, snapshot)?;
+        self.tell_late_context(conversation, session, snapshot)?;
+        self.tell_outside(conversation, session, snapshot)
     }
 
     /// Tells of compactions that were asked for and are over, and forgets one whose call was undone.
@@ -140,18 +142,14 @@ impl Notes {
         &self,
         conversation: &mut Conversation,
         session: &str,
+        snapshot: &Snapshot,
     ) -> Result<(), EngineError> {
-        let (pending, untold) = self.kernel.read(|view| {
-            Ok::<_, EngineError>((
-                view.pending_compaction(session)?,
-                view.untold_compactions(session)?,
-            ))
-        })?;
-        if pending.is_some_and(|pending| conversation.has_undone(&pending.anchor)) {
+        let Snapshot { pending, untold, .. } = snapshot;
+        if pending.as_ref().is_some_and(|pending| conversation.has_undone(&pending.anchor)) {
             self.queries
                 .clear_compaction_tracking(session, "the call that asked for it was undone")?;
         }
-        let Some(last) = conversation.transcript.last().filter(|_| !untold.is_empty()) else {
+        let Some(last) = conversation.last().filter(|_| !untold.is_empty()) else {
             return Ok(());
         };
         let placement = if last.role == Role::User { "append" } else { "insert" };
@@ -159,14 +157,12 @@ impl Notes {
             Event::Rendered {
                 session: session.to_owned(),
                 slot: format!("{SLOT}{placement}:{}|compaction", last.id),
-                text: told(&untold, conversation),
+                text: told(untold, conversation),
                 renderer: RENDERER_VERSION,
             },
             Event::CompactionTold { session: session.to_owned() },
         ];
-        self.kernel.write(|change| change.append(self.kernel.now(), &events))?;
-        conversation.notes = self.kernel.read(|view| kept(view, session))?;
-        Ok(())
+        self.sessions.append(conversation, session, self.kernel.now(), &events)
     }
 
     /// Tells a session of the frame that it got later than its system prompt, once.
@@ -174,15 +170,14 @@ impl Notes {
         &self,
         conversation: &mut Conversation,
         session: &str,
+        snapshot: &Snapshot,
     ) -> Result<(), EngineError> {
         let pushed = |span: &Span| span.origin != SpanOrigin::Root;
         // The answer of a push contains the context, too.
         if conversation.spans.is_empty() || conversation.spans.iter().any(pushed) {
             return Ok(());
         }
-        let Some(text) = self.system.late_context(session, conversation.epoch())? else {
-            return Ok(());
-        };
+        let Some(text) = self.system.late_context(session, snapshot)? else { return Ok(()) };
         let told = self.kernel.read(|view| rows(view, session))?;
         let Some(last) = conversation.last().filter(|_| told.iter().all(|it| it.1 != CONTEXT))
         else {
@@ -190,9 +185,7 @@ impl Notes {
         };
         let placement = if last.role == Role::User { Placement::Append } else { Placement::Insert };
         let event = note(session, (&last.id, placement), CONTEXT, text);
-        self.kernel.write(|change| change.append(self.kernel.now(), &[event]))?;
-        conversation.notes = self.kernel.read(|view| kept(view, session))?;
-        Ok(())
+        self.sessions.append(conversation, session, self.kernel.now(), &[event])
     }
 
     /// Makes the suggestions that are due at this call. Returns whether the model learns something new.
@@ -200,8 +193,8 @@ impl Notes {
         &self,
         conversation: &mut Conversation,
         session: &str,
+        settings: &Settings,
     ) -> Result<bool, EngineError> {
-        let settings = self.kernel.current_settings()?;
         let autonomy = &settings.autonomy;
         if autonomy.level == Level::Manual {
             return Ok(false);
@@ -217,9 +210,9 @@ impl Notes {
         let Some((suggestion, frame)) = self.suggestions.first_due(&proposals)? else {
             return Ok(false);
         };
-        let made = self.kernel.write(|change| {
+        let made = self.sessions.write(conversation, session, |_, change| {
             let Some(made) = self.suggestions.suggest(change, session, suggestion)? else {
-                return Ok::<_, EngineError>(None);
+                return Ok(None);
             };
             if let Some((message, call)) = place.filter(|_| say) {
                 let text = made.text(&frame, self.kernel.dialect());
@@ -229,11 +222,7 @@ impl Notes {
             }
             Ok(Some(made))
         })?;
-        if made.is_none() || !say {
-            return Ok(false);
-        }
-        conversation.notes = self.kernel.read(|view| kept(view, session))?;
-        Ok(true)
+        Ok(made.is_some() && say)
     }
 
     /// Returns the suggestions of the heuristics for the open frame, the surest first; none where no frame is open.
@@ -270,7 +259,7 @@ impl Conversation {
     /// Returns the newest call with output that is sent unchanged, with its message: not one of ours, whose output
     /// may be replaced by the text of a frame.
     fn newest_output(&self) -> Option<(String, String)> {
-        let newest = self.transcript.last()?;
+        let newest = self.last()?;
         let completed = newest.parts.iter().rev().find_map(|part| match &part.body {
             PartBody::Tool { call, tool, state: CallState::Completed } if !is_ours(tool) => {
                 Some(call)
@@ -282,14 +271,14 @@ impl Conversation {
 
     /// Where in the work the newest message stands.
     fn boundary(&self) -> Boundary {
-        let said = self.transcript.iter().rposition(is_user_turn);
-        let user = said.map(|at| self.transcript[at].id.as_str());
-        let open = self.framing.open_items(user);
+        let said = self.messages().rposition(is_user_turn);
+        let user = said.map(|at| self.transcript[at].message.id.as_str());
+        let open = self.listed_items(user);
         if open.as_ref().is_some_and(Vec::is_empty) {
             return Boundary::Done;
         }
         let steps = self.transcript.len() - said.map_or(0, |at| at + 1);
-        if steps <= 1 || self.framing.newest_list().is_some() {
+        if steps <= 1 || self.newest_list().is_some() {
             return Boundary::Begins;
         }
         Boundary::Within

@@ -6,6 +6,7 @@ use callstack_core::outside::{tells_of, told_from_outside};
 use callstack_core::transcript::{Anchor, FoldOp, Role};
 use callstack_store::{StoreError, View};
 
+use super::snapshot::Snapshot;
 use super::{Conversation, notes};
 use crate::conversation::notes::Notes;
 use crate::error::EngineError;
@@ -66,7 +67,7 @@ impl Conversation {
     fn outside_to_tell(&self) -> &[Changed] {
         let Outside { changes, told, .. } = &self.outside;
         let undone = |message: &str| {
-            !self.transcript.iter().any(|shown| shown.id == message)
+            !self.messages().any(|shown| shown.id == message)
                 && self.has_undone(&Anchor { message: Some(message.to_owned()), call: None })
         };
         let until = told.iter().filter(|(message, _)| !undone(message)).map(|(_, until)| *until);
@@ -77,7 +78,7 @@ impl Conversation {
 
     /// Returns the changes that still matter, and whose notes are in the transcript but leave by these operations.
     fn outside_that_left(&self, ops: &[FoldOp]) -> Vec<&Changed> {
-        let shown = |note: &&Note| self.transcript.iter().any(|shown| shown.id == note.message);
+        let shown = |note: &&Note| self.messages().any(|shown| shown.id == note.message);
         let notes: Vec<_> = self.outside.notes.iter().filter(shown).collect();
         let is_sent = |note: &Note| {
             ops.iter().any(|op| match op {
@@ -102,6 +103,7 @@ impl Notes {
         &self,
         conversation: &mut Conversation,
         session: &str,
+        snapshot: &Snapshot,
     ) -> Result<(), EngineError> {
         let Some(last) = conversation.last() else { return Ok(()) };
         if conversation.outside.changes.is_empty() {
@@ -112,7 +114,7 @@ impl Notes {
             (conversation.outside_that_left(&ops), true),
             (conversation.outside_to_tell().iter().collect(), false),
         ];
-        let open = self.queries.active(session)?.map(|num| self.queries.frame(num)).transpose()?;
+        let open = snapshot.active().map(|num| self.queries.frame(num)).transpose()?;
         let placement = if last.role == Role::User { Placement::Append } else { Placement::Insert };
         let mut events = Vec::new();
         for (changes, again) in &told {
@@ -125,7 +127,6 @@ impl Notes {
         if events.is_empty() {
             return Ok(());
         }
-        self.kernel.write(|change| change.append(self.kernel.now(), &events))?;
-        self.sessions.load_spans(conversation, session)
+        self.sessions.append(conversation, session, self.kernel.now(), &events)
     }
 }

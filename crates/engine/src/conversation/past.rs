@@ -433,11 +433,12 @@ impl<'a> Takeover<'a> {
             }
         }
         parts.sessions.load_spans(&mut conversation, id)?;
-        let is_due = parts.framing.follow_work(&mut conversation, id)?;
+        let settings = parts.kernel.current_settings()?;
+        let is_due = parts.framing.follow_work(&mut conversation, id, &settings)?;
         if is_due || way.unwritten.iter().map(|(_, body)| body.json.len()).sum::<usize>() > STEP {
             self.counts.messages += way.write(parts)?;
         }
-        if parts.framing.frame_work(&mut conversation, id)? {
+        if parts.framing.frame_work(&mut conversation, id, &settings)? {
             parts.sessions.load_spans(&mut conversation, id)?;
         }
         Ok(())
@@ -455,7 +456,7 @@ impl<'a> Takeover<'a> {
         let closing = {
             let conversation = parts.sessions.conversation(&session.session);
             let conversation = lock(&conversation);
-            conversation.framing.closing_words()
+            conversation.closing_words()
         };
         let (status, results) = match (closing, &session.outcome) {
             // An open frame in it is one that the agent has left open.

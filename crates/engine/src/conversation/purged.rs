@@ -33,7 +33,7 @@ impl Conversation {
         if self.purged.is_empty() {
             return false;
         }
-        let newest = self.transcript.iter().rev().map(|message| message.id.as_str());
+        let newest = self.messages().rev().map(|message| message.id.as_str());
         newest.take_while(|id| since != Some(*id)).any(|id| self.purged.contains(id))
     }
 }

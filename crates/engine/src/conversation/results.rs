@@ -25,12 +25,12 @@ impl Notes {
         if conversation.delegations.iter().all(|stored| stored.delivered) {
             return Ok(false);
         }
-        let seen = Seen::of(&conversation.transcript, &conversation.order);
+        let seen = Seen::of(conversation.messages(), &conversation.order);
         let mut arrived = Vec::new();
         let mut missed = Vec::new();
         for stored in conversation.delegations.iter().filter(|stored| !stored.delivered) {
             let delegation = &stored.delegation;
-            match call_in(&conversation.transcript, delegation) {
+            match call_in(conversation.messages(), delegation) {
                 Some(CallState::Completed) => arrived.push(delivered(delegation)),
                 Some(CallState::Failed | CallState::Open) => missed.push(delegation.clone()),
                 None if seen.of_call(&delegation.call) == State::Unknown => {
@@ -39,13 +39,13 @@ impl Notes {
                 None => {}
             }
         }
-        let Some(last) = conversation.transcript.last() else { return Ok(false) };
+        let Some(last) = conversation.last() else { return Ok(false) };
         let placement = if last.role == Role::User { Placement::Append } else { Placement::Insert };
         let last = last.id.clone();
         if arrived.is_empty() && missed.is_empty() {
             return Ok(false);
         }
-        self.kernel.write(|change| {
+        self.sessions.write(conversation, session, |_, change| {
             change.append(self.kernel.now(), &arrived)?;
             for delegation in &missed {
                 if works_in(&change.view().frame(delegation.frame)?, &delegation.session) {
@@ -59,9 +59,8 @@ impl Notes {
                     notes::note(session, (&last, placement.clone()), &once, told_late(&owed));
                 change.append(self.kernel.now(), &[note, delivered(delegation)])?;
             }
-            Ok::<_, EngineError>(())
+            Ok(())
         })?;
-        self.sessions.load_spans(conversation, session)?;
         Ok(!missed.is_empty())
     }
 
@@ -72,8 +71,9 @@ impl Notes {
         transcript: &[Message],
     ) -> Result<(), EngineError> {
         let open = conversation.delegations.iter().filter(|stored| !stored.delivered);
-        let told = open
-            .filter(|stored| call_in(transcript, &stored.delegation) == Some(CallState::Completed));
+        let told = open.filter(|stored| {
+            call_in(transcript.iter(), &stored.delegation) == Some(CallState::Completed)
+        });
         let events: Vec<_> = told.map(|stored| delivered(&stored.delegation)).collect();
         if events.is_empty() {
             return Ok(());
@@ -113,9 +113,12 @@ impl Undo {
 }
 
 /// How the call that waits for a delegation ended, if the transcript shows it.
-pub(super) fn call_in(transcript: &[Message], delegation: &Delegation) -> Option<CallState> {
+pub(super) fn call_in<'a>(
+    mut transcript: impl DoubleEndedIterator<Item = &'a Message>,
+    delegation: &Delegation,
+) -> Option<CallState> {
     let id = delegation.call.message.as_deref()?;
-    let message = transcript.iter().rfind(|message| message.id == id)?;
+    let message = transcript.rfind(|message| message.id == id)?;
     message.parts.iter().rev().find_map(|part| match &part.body {
         PartBody::Tool { call, state, .. } if Some(call) == delegation.call.call.as_ref() => {
             Some(*state)

@@ -8,6 +8,8 @@ use callstack_core::transcript::{Message, MessageKind, Role};
 use callstack_store::{StoreError, View};
 
 use super::copied::Copied;
+use super::observed::Observed;
+use super::snapshot::Snapshot;
 use super::{Conversation, SyncRequest};
 use crate::conversation::sync::Conversations;
 use crate::error::EngineError;
@@ -89,8 +91,8 @@ pub(super) fn is_step(message: &Message) -> bool {
 impl Conversation {
     /// The last message, if the model has written anything yet.
     fn written_until(&self) -> Option<&str> {
-        let any = self.transcript.iter().any(is_step);
-        self.transcript.last().filter(|_| any).map(|message| message.id.as_str())
+        let any = self.messages().any(is_step);
+        self.last().filter(|_| any).map(|message| message.id.as_str())
     }
 
     /// The last message up to which everything is stale.
@@ -101,7 +103,7 @@ impl Conversation {
         let marked = marked.filter_map(|id| place(id)).max();
         let bound = before_summary.max(marked);
         let is_stale = |message: &&Message| place(&message.id) <= bound;
-        self.transcript.iter().rfind(is_stale).map(|message| message.id.as_str())
+        self.messages().rfind(is_stale).map(|message| message.id.as_str())
     }
 
     /// Takes everything that was written so far for stale.
@@ -122,24 +124,26 @@ impl Conversations {
     pub(super) fn mark_stale(
         &self,
         conversation: &mut Conversation,
-        session: &str,
-        mut unwitnessed: Vec<String>,
+        observed: &Observed,
+        snapshot: &Snapshot,
     ) -> Result<bool, EngineError> {
         // The request that this call is for will be the first with a system prompt of ours; the mark
         // is kept once that prompt is.
-        let placement = self.kernel.current_settings()?.placement;
+        let placement = snapshot.settings.placement;
         if placement == Placement::Output
             && let Some(until) = conversation.written_until().map(str::to_owned)
-            && !self.queries.has_system(session, conversation.epoch())?
+            && snapshot.system.is_none()
         {
             conversation.stale.until_system = Some(until);
             return Ok(false);
         }
         conversation.stale.until_system = None;
-        unwitnessed.retain(|step| !conversation.stale.steps.contains(step));
+        let Observed { session, unwitnessed, .. } = observed;
+        let mut steps = unwitnessed.clone();
+        steps.retain(|step| !conversation.stale.steps.contains(step));
         let mut marks: Vec<_> =
-            unwitnessed.iter().map(|step| mark(session, StaleReach::Step, step)).collect();
-        conversation.stale.steps.extend(unwitnessed);
+            steps.iter().map(|step| mark(session, StaleReach::Step, step)).collect();
+        conversation.stale.steps.extend(steps);
         // A step that the host keeps after its summary may be shown there for the first time: by the order of first
         // appearance it is newer than the summary.
         if placement == Placement::System

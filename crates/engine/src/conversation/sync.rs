@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
-use callstack_core::fold::{Input, fold};
+use callstack_core::fold::{Folded, Input, fold};
 use callstack_core::framing::identity_of;
-use callstack_core::transcript::{Anchor, FoldOp, Message, Role, newest_summary};
+use callstack_core::transcript::{Anchor, FoldOp, Role};
 use callstack_store::MessageBody;
 
 use super::fixing::Unshown;
 use super::folding::live;
-use super::{Conversation, HostMessage, stale};
-use crate::compaction::{Came, Compactions, Summary};
+use super::observed::{Observed, epoch_of, summary_among};
+use super::snapshot::Snapshot;
+use super::{Conversation, HostMessage};
+use crate::compaction::{Came, Compactions};
 use crate::conversation::fixing::Fixing;
 use crate::conversation::folding::Folding;
 use crate::conversation::fork::Forks;
@@ -25,6 +27,7 @@ use crate::lock::lock;
 use crate::queries::Queries;
 use crate::session::UserTurns;
 use crate::sessions::Sessions;
+use crate::settings::Settings;
 use crate::subagents::Subagents;
 use crate::vanished::Presence;
 use crate::work_tree::FileStates;
@@ -138,124 +141,183 @@ impl Conversations {
         if self.presence.forget_replaced() { Ok(SyncAnswer::All) } else { answer }
     }
 
+    /// Carries out the stages of a request, in order. Each works on the conversation and on a snapshot of the store,
+    /// which is read again only after a stage that changed the session's frames.
     fn follow(&self, mut request: SyncRequest) -> Result<SyncAnswer, EngineError> {
-        let session = request.session.clone();
-        self.sessions.empty_purged(&session, &mut request.shown)?;
-        let last_serial = request.applied.max(request.newest);
+        self.sessions.empty_purged(&request.session, &mut request.shown)?;
         self.subagents.tasks_returned(&request)?;
-        let conversation = self.sessions.conversation(&session);
+        let conversation = self.sessions.conversation(&request.session);
         let mut conversation = lock(&conversation);
-        let settings = self.kernel.current_settings()?;
-        if conversation.reasoning != settings.reasoning {
-            conversation.reasoning = settings.reasoning;
-            conversation.steady_since = None;
-        }
+        let conversation = &mut *conversation;
         if request.compacting {
-            return self.fold_for_compaction(&mut conversation, request, settings.frame_mode);
+            return self.fold_for_compaction(conversation, request);
         }
         if request.keep > conversation.transcript.len() || request.ops > conversation.sent.len() {
             return Ok(SyncAnswer::All);
         }
-        self.sessions.load(&mut conversation, &session)?;
-        self.frame_if_deserved(&mut conversation, &request)?;
-        self.sessions.load_spans(&mut conversation, &session)?;
-        let opened: Vec<_> = request.shown.iter().flat_map(|it| it.opened.clone()).collect();
-        let summary = summary_among(&conversation.transcript[..request.keep], &request.shown);
-        let copied = self.forks.copied(&conversation, &request, &opened, summary.as_ref())?;
-        let forked = copied.is_some();
-        let first_words = first_words(&request.shown);
-        let unwitnessed = match &copied {
-            Some(copied) => copied.not_copied(&request.shown),
-            None => stale::unwitnessed(&conversation, &request),
-        };
-        let only_steps = conversation.framed == Some(settings.frame_mode)
-            && request.keep == conversation.transcript.len()
-            && request.shown.iter().all(|shown| is_new_step(&conversation, &shown.message))
-            && unwitnessed.is_empty()
-            && conversation.steady_since.is_some_and(|since| request.applied >= since.max(1));
-        let from_before = !forked && begins_with_steps(&conversation, &request);
-        let may_be_undone = may_be_undone(&conversation, &request);
-        self.sessions.broken(&session, |broken| broken.failure = None)?;
-        let bodies = conversation.take(request.keep, request.shown);
-        conversation.ticket = self.sessions.record(&session, bodies)?;
-        self.writes.give_written(&mut conversation)?;
-        self.files.follow_files(&conversation, &session)?;
-        self.keep_calibration(&mut conversation, &session)?;
-        self.follow_mode(&mut conversation, &session, settings.frame_mode)?;
-        if !settings.frame_mode {
-            return Ok(self.unframed(&mut conversation, request.ops, last_serial));
+        let (observed, mut snapshot) = self.observe(conversation, request)?;
+        if !snapshot.settings.frame_mode {
+            return Ok(self.unframed(conversation, observed.held, observed.last_serial));
         }
-        let told = self.notes.tell_results(&mut conversation, &session)?
-            || conversation.has_outside_to_tell();
-        let masks = Folding::masks(&settings);
-        if only_steps
-            && !told
-            && (!masks || !conversation.masking.is_worth_a_look(self.kernel.now()))
-            && !conversation.weighs_again(self.kernel.now())
-            && !self.framing.follow_work(&mut conversation, &session)?
-            && !self.notes.make_notes(&mut conversation, &session)?
-            && !self.folding.would_name_steps(&conversation, &settings)?
-        {
-            return Ok(self.same_as_before(&mut conversation, request.ops, last_serial));
+        let are_results_told = self.notes.tell_results(conversation, &observed.session)?;
+        if !are_results_told && self.is_as_before(conversation, &observed, &snapshot)? {
+            return Ok(self.same_as_before(conversation, observed.held, observed.last_serial));
         }
-        self.begin_root(&conversation, &session, &request.host, first_words)?;
-        if from_before {
-            self.turns.forget_goal(&session)?;
-        }
-        if let Some(copied) = &copied {
-            self.forks.fork(&conversation, &session, &request.host, copied, &opened)?;
-        }
-        if let Some(summary) = &summary {
-            self.compaction.settle(&session, Came::Summary(summary), None)?;
-        }
-        self.sessions.load_spans(&mut conversation, &session)?;
-        if self.undo.follow_undo(&mut conversation, &session, may_be_undone)? {
-            self.sessions.load_spans(&mut conversation, &session)?;
-        }
-        if self.framing.frame_work(&mut conversation, &session)? {
-            self.sessions.load_spans(&mut conversation, &session)?;
-            self.files.give_states(&conversation, &session)?;
-        }
-        let steady = self.mark_stale(&mut conversation, &session, unwitnessed)?;
-        conversation.step_frame = self.queries.active(&session)?;
-        self.notes.tell_news(&mut conversation, &session)?;
-        self.notes.make_notes(&mut conversation, &session)?;
-        conversation.number_answer(self.kernel.now(), last_serial);
-        let folded = self.folding.folded(&mut conversation, &session, request.applied)?;
-        let folded =
-            self.folding.masked(&mut conversation, &session, (request.applied, masks), folded)?;
-        let folded = self.folding.named(&mut conversation, &session, &settings, folded)?;
-        conversation.looked(self.kernel.now());
-        let settled = conversation.settled_serial();
-        let is_settled = folded.unsettled.is_empty() && !conversation.is_disk_slow;
-        conversation.steady_since = Some(settled).filter(|_| steady && is_settled);
-        let keep = common(&conversation.sent, &folded.ops).min(request.ops);
-        let answer =
-            SyncAnswer::Ops { serial: conversation.serial, keep, ops: folded.ops[keep..].to_vec() };
-        conversation.sent = folded.ops;
-        Ok(answer)
+        self.reconcile(conversation, &observed, &mut snapshot, are_results_told)?;
+        self.frame(conversation, &observed, &mut snapshot)?;
+        let is_steady = self.mark_stale(conversation, &observed, &snapshot)?;
+        self.note(conversation, &observed, &snapshot)?;
+        let folded = self.fold(conversation, &observed, &snapshot.settings)?;
+        Ok(answer(conversation, &observed, folded, is_steady))
     }
 
-    /// Begins the root of a session that has none, for the user's first words. A root that was popped stays popped until
-    /// the user speaks again, which the host reports separately.
-    fn begin_root(
+    /// Compares the messages of a request with those before, takes them over and has them stored.
+    fn observe(
         &self,
-        conversation: &Conversation,
-        session: &str,
-        host: &str,
-        words: Option<String>,
+        conversation: &mut Conversation,
+        request: SyncRequest,
+    ) -> Result<(Observed, Snapshot), EngineError> {
+        let epoch = epoch_of(conversation, &request);
+        let mut snapshot = self.look(conversation, &request.session, &epoch)?;
+        if self.frame_if_deserved(conversation, &request, &snapshot)? {
+            snapshot = self.look(conversation, &request.session, &epoch)?;
+        }
+        let framed = snapshot.settings.frame_mode;
+        let mut observed = Observed::of(conversation, &request, framed, epoch);
+        if let Some(copied) = self.forks.copied(conversation, &request, &observed)? {
+            observed.is_copy(copied, &request.shown);
+        }
+        let session = &observed.session;
+        if snapshot.broken.failure.is_some() {
+            self.sessions.broken(session, |broken| broken.failure = None)?;
+        }
+        let bodies = conversation.take(request.keep, request.shown);
+        let newest = Some(snapshot.newest);
+        conversation.ticket = self.sessions.record_since(newest, session, bodies)?;
+        self.writes.give_written(conversation)?;
+        self.files.follow_files(conversation, session)?;
+        self.keep_calibration(conversation, session)?;
+        self.follow_mode(conversation, session, framed)?;
+        Ok((observed, snapshot))
+    }
+
+    /// Whether nothing but steps of the model was added, which change no operation.
+    fn is_as_before(
+        &self,
+        conversation: &mut Conversation,
+        observed: &Observed,
+        snapshot: &Snapshot,
+    ) -> Result<bool, EngineError> {
+        let (session, settings) = (&observed.session, &snapshot.settings);
+        let masks = Folding::masks(settings);
+        Ok(observed.adds_steps_alone
+            && !conversation.has_outside_to_tell()
+            && (!masks || !conversation.may_have_due_outputs(self.kernel.now()))
+            && !conversation.weighs_again(self.kernel.now())
+            && !self.framing.follow_work(conversation, session, settings)?
+            && !self.notes.make_notes(conversation, session, settings)?
+            && !self.folding.would_name_steps(conversation, settings)?)
+    }
+
+    /// Brings the session's frames in line with the host's history: a new session, a fork, a compaction, an undo.
+    fn reconcile(
+        &self,
+        conversation: &mut Conversation,
+        observed: &Observed,
+        snapshot: &mut Snapshot,
+        mut has_changed: bool,
     ) -> Result<(), EngineError> {
-        let may_begin = conversation.frameless != Some(true);
-        let begins = may_begin && self.queries.session_root(session).is_err();
-        if let Some(words) = words.filter(|_| begins) {
+        let Observed { session, host, epoch, .. } = observed;
+        // A root that was popped stays popped until the user speaks again, which the host reports separately.
+        let begins = conversation.frameless != Some(true) && snapshot.root().is_none();
+        if let Some(words) = observed.first_words.as_deref().filter(|_| begins) {
             let start = Anchor { message: None, call: None };
-            self.frames.ensure_root(session, host, identity_of(&words), start)?;
+            self.frames.ensure_root(session, host, identity_of(words), start)?;
+            has_changed = true;
+        }
+        if observed.is_from_before {
+            self.turns.forget_goal(session)?;
+            has_changed = true;
+        }
+        if let Some(copied) = &observed.copied {
+            self.forks.fork(conversation, session, host, copied, &observed.opened)?;
+            has_changed = true;
+        }
+        if let Some(summary) = &observed.summary {
+            self.compaction.settle(session, Came::Summary(summary), None)?;
+            has_changed = true;
+        }
+        if has_changed {
+            *snapshot = self.look(conversation, session, epoch)?;
+        }
+        if self.undo.follow_undo(conversation, session, observed.may_be_undone)? {
+            *snapshot = self.look(conversation, session, epoch)?;
         }
         Ok(())
     }
 
-    /// Returns the answer where nothing but steps of the model was added, which change no operation: the list of the
-    /// last answer, without computing it again.
+    /// Begins and ends the frames that nobody pushed.
+    fn frame(
+        &self,
+        conversation: &mut Conversation,
+        observed: &Observed,
+        snapshot: &mut Snapshot,
+    ) -> Result<(), EngineError> {
+        let Observed { session, epoch, .. } = observed;
+        if self.framing.frame_work(conversation, session, &snapshot.settings)? {
+            *snapshot = self.look(conversation, session, epoch)?;
+            self.files.give_states(conversation, session)?;
+        }
+        conversation.step_frame = snapshot.active();
+        Ok(())
+    }
+
+    /// Adds the notes that are due at the end of the request.
+    fn note(
+        &self,
+        conversation: &mut Conversation,
+        observed: &Observed,
+        snapshot: &Snapshot,
+    ) -> Result<(), EngineError> {
+        let session = &observed.session;
+        self.notes.tell_news(conversation, session, snapshot)?;
+        self.notes.make_notes(conversation, session, &snapshot.settings)?;
+        Ok(())
+    }
+
+    /// Folds finished work, masks outputs, and names steps that a pop may close.
+    fn fold(
+        &self,
+        conversation: &mut Conversation,
+        observed: &Observed,
+        settings: &Settings,
+    ) -> Result<Folded, EngineError> {
+        let Observed { session, applied, last_serial, .. } = observed;
+        conversation.number_answer(self.kernel.now(), *last_serial);
+        let masks = Folding::masks(settings);
+        let folded = self.folding.folded(conversation, session, *applied)?;
+        let folded = self.folding.masked(conversation, session, (*applied, masks), folded)?;
+        let folded = self.folding.named(conversation, session, settings, folded)?;
+        conversation.looked(self.kernel.now());
+        Ok(folded)
+    }
+
+    /// Reads the state of a session from the store.
+    fn look(
+        &self,
+        conversation: &mut Conversation,
+        session: &str,
+        epoch: &str,
+    ) -> Result<Snapshot, EngineError> {
+        let snapshot = self.sessions.look(conversation, session, epoch)?;
+        if conversation.reasoning != snapshot.settings.reasoning {
+            conversation.reasoning = snapshot.settings.reasoning;
+            conversation.steady_since = None;
+        }
+        Ok(snapshot)
+    }
+
+    /// Returns the list of the last answer, without computing it again.
     fn same_as_before(
         &self,
         conversation: &mut Conversation,
@@ -289,7 +351,7 @@ impl Conversations {
         drop(looked.and_then(|()| self.sessions.empty_purged(session, &mut shown)));
         let conversation = self.sessions.conversation(session);
         let mut conversation = lock(&conversation);
-        let summary = summary_among(&[], &shown);
+        let summary = summary_among(std::iter::empty(), &shown);
         if let Some(last) = shown.last()
             && last.message.role == Role::Assistant
             && last.summary.is_none()
@@ -299,7 +361,7 @@ impl Conversations {
         }
         conversation.masking.called(self.kernel.now());
         for shown in &mut shown {
-            conversation.framing.record(shown);
+            conversation.record_framing_message(shown);
         }
         let bodies =
             shown.into_iter().map(|it| MessageBody { id: it.message.id, json: it.json }).collect();
@@ -315,10 +377,9 @@ impl Conversations {
         &self,
         conversation: &mut Conversation,
         request: SyncRequest,
-        framed: bool,
     ) -> Result<SyncAnswer, EngineError> {
-        self.sessions.load(conversation, &request.session)?;
-        self.sessions.load_spans(conversation, &request.session)?;
+        let epoch = conversation.epoch().to_owned();
+        let framed = self.look(conversation, &request.session, &epoch)?.settings.frame_mode;
         let unknown: Vec<_> = request
             .shown
             .iter()
@@ -355,37 +416,21 @@ impl Sessions {
     }
 }
 
-/// Returns the user's first words.
-fn first_words(shown: &[HostMessage]) -> Option<String> {
-    let said = shown.iter().find(|it| it.message.role == Role::User && !it.words.is_empty());
-    said.map(|it| it.words.clone())
-}
-
-/// The newest summary of a transcript, if it is not among the messages that were kept.
-fn summary_among(kept: &[Message], shown: &[HostMessage]) -> Option<Summary> {
-    let transcript = kept.iter().chain(shown.iter().map(|shown| &shown.message));
-    let newest = newest_summary(transcript)?.checked_sub(kept.len())?;
-    let text = shown[newest].summary.clone()?;
-    Some(Summary { message: shown[newest].message.id.clone(), text })
-}
-
-/// Whether a message is a step of the model that was never shown before. What was is that of which something may be
-/// known already: that its reasoning is stale, or that its outputs are masked.
-fn is_new_step(conversation: &Conversation, message: &Message) -> bool {
-    stale::is_step(message) && !conversation.order.contains_key(&message.id)
-}
-
-/// Whether messages may have been undone, or come back, since the host's last call.
-fn may_be_undone(conversation: &Conversation, request: &SyncRequest) -> bool {
-    let known = conversation.undone.as_ref();
-    request.keep < conversation.transcript.len() || known.is_none_or(|undone| !undone.is_empty())
-}
-
-/// Whether a session that is new to the store shows steps of an earlier turn.
-pub(super) fn begins_with_steps(conversation: &Conversation, request: &SyncRequest) -> bool {
-    let newest = request.shown.iter().rposition(|it| it.message.role == Role::User);
-    let earlier = request.shown.iter().take(newest.unwrap_or(0));
-    conversation.order.is_empty() && earlier.map(|it| &it.message).any(stale::is_step)
+/// Returns the part of a list of operations that the host does not hold yet. `is_steady` says whether the marks of
+/// stale steps stay until something else happens.
+fn answer(
+    conversation: &mut Conversation,
+    observed: &Observed,
+    folded: Folded,
+    is_steady: bool,
+) -> SyncAnswer {
+    let settled = conversation.settled_serial();
+    let is_settled = folded.unsettled.is_empty() && !conversation.is_disk_slow;
+    conversation.steady_since = Some(settled).filter(|_| is_steady && is_settled);
+    let keep = common(&conversation.sent, &folded.ops).min(observed.held);
+    let ops = folded.ops[keep..].to_vec();
+    conversation.sent = folded.ops;
+    SyncAnswer::Ops { serial: conversation.serial, keep, ops }
 }
 
 pub(super) fn common(held: &[FoldOp], new: &[FoldOp]) -> usize {

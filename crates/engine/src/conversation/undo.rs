@@ -55,7 +55,7 @@ impl Undo {
         if may_be_undone {
             self.keep_undone(conversation, session)?;
         }
-        let seen = Seen::of(&conversation.transcript, &conversation.order);
+        let seen = Seen::of(conversation.messages(), &conversation.order);
         let mut reconcile = changes(&conversation.spans, session, |anchor| seen.state_of(anchor));
         self.follow_delegations(conversation, &mut reconcile, |delegation| {
             seen.of_call(&delegation.call)
@@ -68,7 +68,6 @@ impl Undo {
         let conversation = self.sessions.conversation(session);
         let mut conversation = lock(&conversation);
         self.sessions.load(&mut conversation, session)?;
-        self.sessions.load_spans(&mut conversation, session)?;
         let Some(from) = conversation.order.get(message).copied() else { return Ok(()) };
         let state_of = |anchor: &Anchor| {
             let place = anchor.message.as_ref().and_then(|id| conversation.order.get(id));
@@ -107,11 +106,12 @@ impl Undo {
     ) -> Result<(), EngineError> {
         let conversation = self.sessions.conversation(session);
         let mut conversation = lock(&conversation);
-        self.sessions.load_spans(&mut conversation, session)?;
+        self.sessions.load(&mut conversation, session)?;
         // Messages that an earlier undo removed do not come back with this one.
         let transcript = &conversation.transcript;
-        let was_shown =
-            |id: &str| transcript.is_empty() || transcript.iter().any(|message| message.id == id);
+        let was_shown = |id: &str| {
+            transcript.is_empty() || transcript.iter().any(|entry| entry.message.id == id)
+        };
         let state_of = |anchor: &Anchor| match &anchor.message {
             Some(message) if removed.contains(message) || !was_shown(message) => State::Unknown,
             _ => State::There,
@@ -123,7 +123,6 @@ impl Undo {
         self.reconcile(reconcile)?;
         let mut undone = self.undone(&conversation, session)?;
         undone.retain(|message| removed.contains(message) || !was_shown(message));
-        self.sessions.load(&mut conversation, session)?;
         let undone = in_order(&conversation, |id| undone.contains(id));
         self.set_undone(&mut conversation, session, undone)
     }
@@ -147,7 +146,7 @@ impl Undo {
         conversation: &mut Conversation,
         session: &str,
     ) -> Result<(), EngineError> {
-        let seen = Seen::of(&conversation.transcript, &conversation.order);
+        let seen = Seen::of(conversation.messages(), &conversation.order);
         let is_gone =
             |id: &str| !seen.messages.contains_key(id) && seen.state_of_missing(id) == State::Gone;
         let undone = in_order(conversation, is_gone);
@@ -203,7 +202,7 @@ impl Undo {
 impl Conversation {
     /// Whether the transcript shows that a call was undone.
     pub(super) fn has_undone(&self, anchor: &Anchor) -> bool {
-        Seen::of(&self.transcript, &self.order).state_of(anchor) == State::Gone
+        Seen::of(self.messages(), &self.order).state_of(anchor) == State::Gone
     }
 }
 
@@ -287,12 +286,16 @@ pub(super) struct Seen<'a> {
 }
 
 impl<'a> Seen<'a> {
-    pub(super) fn of(transcript: &'a [Message], order: &'a HashMap<String, u64>) -> Self {
-        let conversation = transcript.iter().filter(|it| it.standing == MessageKind::Normal);
+    pub(super) fn of(
+        transcript: impl Iterator<Item = &'a Message> + Clone,
+        order: &'a HashMap<String, u64>,
+    ) -> Self {
+        let conversation = transcript.clone().filter(|it| it.standing == MessageKind::Normal);
+        let compacted = transcript.clone().any(|it| it.standing == MessageKind::Summary);
         Self {
-            messages: transcript.iter().map(|message| (message.id.as_str(), message)).collect(),
+            messages: transcript.map(|message| (message.id.as_str(), message)).collect(),
             order,
-            compacted: transcript.iter().any(|it| it.standing == MessageKind::Summary),
+            compacted,
             oldest: conversation.filter_map(|message| order.get(&message.id).copied()).min(),
         }
     }

@@ -4,6 +4,7 @@ use callstack_core::autonomy::{Observer, Seen};
 use callstack_core::frame::Frame;
 use callstack_core::transcript::{Message, MessageKind, PartBody, Role, Span, SpanNum};
 
+use super::entry::Entry;
 use super::{Conversation, HostMessage};
 
 /// The observations of a span's own messages so far.
@@ -62,7 +63,7 @@ impl Conversation {
     /// Returns the place of the first message after the call that opened a span.
     fn beginning(&self, span: &Span) -> usize {
         let open = span.open.message.as_deref();
-        open.and_then(|id| self.transcript.iter().position(|message| message.id == id))
+        open.and_then(|id| self.messages().position(|message| message.id == id))
             .map_or(0, |at| at + 1)
     }
 
@@ -83,7 +84,7 @@ impl Conversation {
             if until.is_none() {
                 self.look_at(at);
             }
-            let id = &self.transcript[at].id;
+            let id = &self.transcript[at].message.id;
             if until.is_none_or(|last| last == id) {
                 // One that closes in the step that opened it hides nothing.
                 let opened = inner.iter().filter(|(open, close)| open == id && close != id);
@@ -94,8 +95,9 @@ impl Conversation {
     }
 
     fn look_at(&mut self, at: usize) {
-        if is_seen(&self.transcript[at]) {
-            self.watch.observer.see(&self.seen[at], &self.facts[at]);
+        let Entry { message, seen, facts, .. } = &self.transcript[at];
+        if is_seen(message) {
+            self.watch.observer.see(seen, facts);
         }
     }
 }

@@ -92,7 +92,7 @@ impl FileWrites {
             PartBody::Tool { call, .. } => Some(call.clone()),
             _ => None,
         };
-        let steps = conversation.shown().iter().rev();
+        let steps = conversation.messages().rev();
         let step = steps.map(|message| {
             let calls = message.parts.iter().filter_map(|part| of_call(&part.body));
             (message.id.as_str(), calls.collect::<Vec<_>>())

@@ -160,7 +160,7 @@ impl Env {
 impl Kernel {
     /// Returns the present settings.
     pub(crate) fn current_settings(&self) -> Result<Arc<Settings>, EngineError> {
-        self.store.read(|view| self.env.settings_in(view))
+        self.read(|view| self.env.settings_in(view))
     }
 
     /// Every setting, in the table's order.

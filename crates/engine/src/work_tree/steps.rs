@@ -62,9 +62,9 @@ impl Conversation {
     /// front of that step.
     fn begun_beside_writes(&self) -> Option<(&str, Vec<FrameNum>)> {
         let step = |message: &Message| message.role == Role::Assistant;
-        let at = self.shown().iter().rposition(step)?;
-        let message = &self.shown()[at];
-        let before = &self.shown()[at.checked_sub(1)?].id;
+        let mut newest = self.messages().enumerate().rev();
+        let (at, message) = newest.find(|(_, message)| step(message))?;
+        let (_, Message { id: before, .. }) = newest.next()?;
         let begun = self.begun_in(&message.id);
         let frames = begun.filter(|span| writes_beside(message, self.times(at), span));
         let frames: Vec<_> = frames.map(|span| span.frame).collect();

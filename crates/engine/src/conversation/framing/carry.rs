@@ -269,7 +269,7 @@ impl Carrier<'_> {
         let Some(first) = spans.first().filter(|span| span.origin == SpanOrigin::Root) else {
             return Ok(false);
         };
-        let before = self.conversation.framing.between(&first.open, &it.opened);
+        let before = self.conversation.framing_messages_between(&first.open, &it.opened);
         Ok(!spans.iter().any(|span| span.origin == SpanOrigin::FirstTurn && !span.detached)
             && began_root(it, &view.frame(root)?.identity, before))
     }

@@ -54,7 +54,7 @@ impl Conversation {
         }
         let last = self.newest_call()?;
         let live = live(&self.spans);
-        let request = Request::of(&self.transcript, ops, self.masking.weights());
+        let request = Request::of(&self.transcript, ops, self.weights());
         named.find_map(|(steps, since)| {
             let (tokens, calls) = self.weight(&request);
             let from = self.place(&steps.first)?;
@@ -71,16 +71,16 @@ impl Conversation {
     /// read; with the number of those.
     fn changed_since(&self, steps: &NamedSteps) -> Option<(Vec<String>, usize)> {
         let (first, last) = (self.place(&steps.first)?, self.place(&steps.last)?);
-        let within = self.facts.get(first..last)?.iter().flatten();
+        let within = self.transcript.get(first..last)?.iter().flat_map(|entry| &entry.facts);
         let read: BTreeSet<&str> = within
             .filter_map(|fact| match fact {
                 Fact::Read { path } => Some(path.as_str()),
                 _ => None,
             })
             .collect();
-        let later: BTreeSet<&str> = self.facts[last..]
+        let later: BTreeSet<&str> = self.transcript[last..]
             .iter()
-            .flatten()
+            .flat_map(|entry| &entry.facts)
             .filter_map(|fact| match fact {
                 Fact::Wrote { path } => Some(path.as_str()),
                 _ => None,
@@ -92,15 +92,15 @@ impl Conversation {
 
     fn spoken_since(&self, steps: &NamedSteps) -> bool {
         self.place(&steps.last).is_some_and(|last| {
-            self.transcript[last..]
-                .iter()
+            self.messages()
+                .skip(last)
                 .any(|it| it.role == Role::User && it.standing == MessageKind::Normal)
         })
     }
 
     fn place(&self, anchor: &Anchor) -> Option<usize> {
         let id = anchor.message.as_deref()?;
-        self.transcript.iter().rposition(|message| message.id == id)
+        self.messages().rposition(|message| message.id == id)
     }
 }
 
@@ -128,8 +128,7 @@ impl Folding {
         };
         let once = format!("{call}|{} again|{first}", name_of(steps.num));
         let note = note(session, (&message, Placement::Output(call)), &once, text);
-        self.kernel.write(|change| change.append(self.kernel.now(), &[note]))?;
-        self.sessions.load_spans(conversation, session)?;
+        self.sessions.append(conversation, session, self.kernel.now(), &[note])?;
         Ok(conversation.fold())
     }
 }
