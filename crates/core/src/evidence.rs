@@ -157,7 +157,7 @@ pub struct Evidence {
     /// Files that were changed after the last check.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unchecked: Vec<String>,
-    /// How much of which files was read.
+    /// The files that were read and not changed, and how much of each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reads: Vec<FileRead>,
     /// How many files were read besides.

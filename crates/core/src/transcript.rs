@@ -152,12 +152,13 @@ pub const ADDITIONS_LEAVE: u32 = 3;
 /// the model thought before both. In earlier versions they stayed a step, without thinking.
 pub const CALLS_JOIN: u32 = 4;
 
-/// The replacement of a span once it is folded: fixed when it is first made, replayed ever after.
+/// The replacement of a span once it is folded: fixed before it is first sent, replayed ever after.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fold {
     /// The result that the frame returned, as the model reads it.
     pub text: String,
-    /// The last message of the transcript when the first answer with the fold was about to be given; none until then.
+    /// The id of the last message of the transcript when an answer with the fold was last about to be given for the
+    /// first time; none until then.
     /// The model wrote the messages from the span up to this one after the unfolded span, so their reasoning is not
     /// sent again.
     pub settled_at: Option<String>,

@@ -1,5 +1,5 @@
-//! The type of an operation. The table of operations is in `operations`; agents' tools, the command line and the
-//! reference page are derived from it.
+//! The type of an operation. The table of operations is in `operations`; agents' tools, MCP, the HTTP API and the pages
+//! of the reference are derived from it. Commands of the command line are written by hand, and call it.
 
 pub use crate::call::{Answer, Caller, CallerKind, HostKind, PAGE, TERMINAL};
 use std::fmt::Write as _;

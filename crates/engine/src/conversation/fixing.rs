@@ -25,7 +25,7 @@ use crate::sessions::Sessions;
 pub(crate) enum Unshown {
     /// It is fixed later: the request of the host lacks the newest steps.
     Waits,
-    /// It is fixed now: the host will not show that step any more.
+    /// It is fixed now: the host has shown all that it will show of that step.
     IsFixed,
 }
 

@@ -16,8 +16,8 @@ use crate::evidence::SpanReader;
 use crate::kernel::Kernel;
 use crate::sessions::Sessions;
 
-/// How long a fold waits for its span to be on the disk. The host waits a little longer for us; a span that is not
-/// there by then is folded at the next call.
+/// The time that each wait for a span to be on the disk takes at most, somewhat less than the host waits for an answer.
+/// A span that is not there by then is folded at the next call.
 pub(super) const PATIENCE: Duration = Duration::from_millis(150);
 
 impl Conversation {
