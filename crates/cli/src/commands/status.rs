@@ -10,7 +10,7 @@ use crate::error::CommandError;
 use crate::invocation::Invocation;
 use crate::output::Output;
 use crate::page::{BOLD, DIM, PLAIN, style};
-use crate::wording::{counted, thousands};
+use crate::wording::{change, counted, thousands};
 
 /// Show the open frames, and what was saved
 ///
@@ -100,18 +100,19 @@ fn told(savings: &Savings) -> Value {
     })
 }
 
-/// Returns a line such as "this session: 12 requests, 60,000 tokens sent, billed as 20,000; without callstack about …".
+/// Returns a line such as "this session: 12 requests, 60,000 tokens sent, billed as 20,000 …; the same unfolded …".
 fn line(who: &str, saving: &Saving) -> String {
     let bill = |hundredths: u64| thousands(hundredths / 100);
     let (billed, without) = (saving.billed_hundredths, saving.billed_without_hundredths);
     let line = format!(
-        "{who}: {}, {} tokens sent, billed as {} (new ones count 1.25, cached ones 0.1); without \
-         callstack, estimated: {} and {}",
+        "{who}: {}, {} tokens sent, billed as {} (new ones count 1.25, cached ones 0.1); the \
+         same requests unfolded, estimated: {} and {} (bill {})",
         counted(saving.requests, "request"),
         thousands(saving.sent),
         bill(billed),
         thousands(saving.sent_without),
-        bill(without)
+        bill(without),
+        change(without, billed)
     );
     if billed > without {
         format!("{line}. Frames have cost {} tokens more than they saved", bill(billed - without))
