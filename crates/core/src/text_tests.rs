@@ -87,6 +87,7 @@ fn titles_from_first_sentences() {
         ("- [ ] Tidy **all of it**, _now_", "Tidy all of it, now"),
         ("Say \"done.\" Then go.", "Say \"done.\""),
         ("\"Add dates. Then test it\"\n", "Add dates"),
+        (").\rx", "). x"),
         ("\"a.rs\" and \"b.rs\"", "\"a.rs\" and \"b.rs\""),
         ("<b>Add</b> x < y   check\tnow", "Add x < y check now"),
         ("Use __init__.py and a_b", "Use __init__.py and a_b"),

@@ -87,7 +87,7 @@ pub fn first_sentence(text: &str) -> String {
             title.push(' ');
         }
         title.push_str(word);
-        if ends {
+        if ends && has_letters(&title) {
             break;
         }
     }
