@@ -20,6 +20,7 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use crate::error::StoreError;
 use crate::locate::{FOLDER, prepare};
@@ -154,14 +155,17 @@ impl Registry {
 
     /// Deletes a store that was found to be the user's own, and its files outside of the project.
     pub fn delete(&self, trusted: &Trusted) -> Result<(), StoreError> {
-        let remove = |folder: PathBuf| match fs::remove_dir_all(&folder) {
-            Err(source) if source.kind() != ErrorKind::NotFound => {
-                Err(StoreError::Io { path: folder, source })
-            }
-            _ => Ok(()),
-        };
-        remove(trusted.folder())?;
-        trusted.states.clone().map_or(Ok(()), remove)
+        let record = trusted.id.as_ref().map(|id| self.records.read(id)).transpose()?.flatten();
+        // As long as it is on record, a process that works with the store makes it again.
+        if let Some(record) = &record {
+            self.records.remove(&record.id)?;
+        }
+        let deleted = remove_folder(&trusted.folder())
+            .and_then(|()| trusted.states.as_deref().map_or(Ok(()), remove_folder));
+        if let (Err(_), Some(record)) = (&deleted, &record) {
+            self.records.write(record)?;
+        }
+        deleted
     }
 
     fn is_named(&self, project: &Path) -> bool {
@@ -258,6 +262,21 @@ fn renamed(project: &Path, replace: bool) -> StoreId {
     // A store that can only be read can be read without it.
     drop(id.put(&project.join(FOLDER), replace));
     id
+}
+
+/// Removes a folder with all that is in it, also while a process writes to it for a moment more.
+fn remove_folder(folder: &Path) -> Result<(), StoreError> {
+    const PATIENCE: Duration = Duration::from_secs(2);
+    const PAUSE: Duration = Duration::from_millis(20);
+    let begun = Instant::now();
+    loop {
+        match fs::remove_dir_all(folder) {
+            Err(error) if error.kind() == ErrorKind::NotFound && !folder.exists() => return Ok(()),
+            Err(_) if begun.elapsed() < PATIENCE => std::thread::sleep(PAUSE),
+            Err(source) => return Err(StoreError::Io { path: folder.to_path_buf(), source }),
+            Ok(()) => return Ok(()),
+        }
+    }
 }
 
 /// Whether a project has the store of this id.

@@ -2,7 +2,7 @@ mod mcp;
 
 use std::path::{Path, PathBuf};
 
-use callstack_engine::{EngineError, SLASH, layout, path_text};
+use callstack_engine::{EngineError, Kind, SLASH, layout, path_text};
 use callstack_store::Registry;
 use clap::ValueEnum;
 use serde_json::{Value, json};
@@ -142,7 +142,11 @@ fn remove(args: &InitArgs, project: &Path, output: &mut Output) -> Result<(), Co
     let mut store = if folder.is_dir() { Store::Kept } else { Store::Absent };
     // Files that a store wrote stay if it can't be used: they can't be told from those of others.
     let engine = (store == Store::Kept).then(|| open_with(&registry, project)).transpose();
-    let engine = if args.with_store { engine? } else { engine.ok().flatten() };
+    let engine = match engine {
+        Err(error) if args.with_store && error.kind != Kind::Untrusted => return Err(error.into()),
+        engine => engine.ok().flatten(),
+    };
+    let is_foreign = store == Store::Kept && engine.is_none();
     // The question comes before anything is removed, for those who do not want all of it to go.
     if args.with_store
         && engine.as_ref().is_some_and(|engine| !engine.is_unused().unwrap_or(false))
@@ -155,6 +159,10 @@ fn remove(args: &InitArgs, project: &Path, output: &mut Output) -> Result<(), Co
         Some(engine) => engine.remove_files()?,
         None => layout::folder(project).is_dir().then_some(false),
     };
+    // The plugin goes first: it would begin another store.
+    let interface = tui_plugin::remove(project)?;
+    let commands = slash_files::remove(project)?;
+    let outcome = plugin::remove(project)?;
     if let Some(engine) = engine {
         let unused = engine.is_unused()?;
         drop(engine);
@@ -163,9 +171,6 @@ fn remove(args: &InitArgs, project: &Path, output: &mut Output) -> Result<(), Co
             store = Store::Removed;
         }
     }
-    let interface = tui_plugin::remove(project)?;
-    let commands = slash_files::remove(project)?;
-    let outcome = plugin::remove(project)?;
     let change = if store == Store::Removed { "removed" } else { "unchanged" };
     let value = json!({
         "project": path_text(project),
@@ -190,7 +195,11 @@ fn remove(args: &InitArgs, project: &Path, output: &mut Output) -> Result<(), Co
             Store::Removed => tell(page, GOOD, "store", "removed", &folder),
             Store::Kept => {
                 tell(page, DIM, "store", "kept", &folder);
-                let how = "It holds all frames and logs. Delete it with `--remove --with-store`.";
+                let how = if is_foreign {
+                    "It can't be opened here (`callstack trust` says why): delete the folder if it is to go."
+                } else {
+                    "It holds all frames and logs. Delete it with `--remove --with-store`."
+                };
                 page.put(PLAIN, how).end();
             }
             Store::Absent => {}

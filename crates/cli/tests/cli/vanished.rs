@@ -345,3 +345,23 @@ fn a_database_that_was_emptied_with_its_log_is_had_whole_or_an_error_that_folds_
     let said = host.desk.run(&["doctor", "--json"]);
     assert_eq!(said.code, 0, "{}{}", said.stdout, said.stderr);
 }
+
+#[test]
+fn a_store_that_is_removed_for_good_is_not_made_again_by_a_live_process() {
+    let mut host = begun();
+    host.user(S, "Write the parser of the configuration");
+    push(&mut host, "grammar");
+    host.run(S, "make grammar", 0);
+    pop(&mut host, "23 rules, no comments");
+    host.desk.ok(&["init", "opencode"]);
+    host.desk.ok(&["init", "opencode", "--remove", "--with-store", "--yes"]);
+    let all: Value = host.all_of(S);
+    for _ in 0..2 {
+        assert!(host.asked("sync", &all).is_err());
+    }
+    drop(host.close());
+    assert!(!host.desk.project().join(".callstack").exists());
+    assert_eq!(host.desk.json(&["trust", "--list"])["stores"], json!([]));
+    // Nothing is in the way of beginning again.
+    host.desk.ok(&["init", "opencode"]);
+}

@@ -299,7 +299,8 @@ fn log_of_writes(desk: &TestEnv) -> Vec<u8> {
 /// Returns the ends of transactions in the log of writes after `start`.
 fn transactions(log: &[u8], start: u64) -> Vec<u64> {
     const HEADER: usize = 32;
-    let page = u32::from_be_bytes(log[8..12].try_into().unwrap()) as usize;
+    let Some(page) = log.get(8..12) else { return Vec::new() };
+    let page = u32::from_be_bytes(page.try_into().unwrap()) as usize;
     let frames = log[HEADER..].chunks_exact(24 + page).zip(1..);
     // In the last page of a transaction, this is the size of the database; else 0.
     let commits = frames.filter(|(frame, _)| frame[4..8] != [0; 4]);
