@@ -393,3 +393,14 @@ fn what_is_kept_outside_of_the_project_is_private_whatever_the_umask_is() {
     }
     assert_eq!(mode(&desk.project().join(".callstack")), 0o700);
 }
+
+#[test]
+fn what_is_installed_goes_also_beside_a_store_that_is_not_trusted() {
+    let desk = TestEnv::without_store();
+    desk.ok(&["init", "opencode"]);
+    std::fs::remove_dir_all(desk.sealed.home().join(".local/state/callstack/stores")).unwrap();
+    let said = desk.ok(&["init", "opencode", "--remove", "--with-store", "--yes"]);
+    assert!(said.contains("plugin removed") && said.contains("store kept"), "{said}");
+    assert!(desk.project().join(".callstack").is_dir());
+    assert!(!desk.project().join(PLUGIN).exists());
+}

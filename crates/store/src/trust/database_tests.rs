@@ -1,5 +1,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use callstack_core::event::Event;
 use rusqlite::Connection;
@@ -163,4 +165,27 @@ fn projects_that_are_named_are_not_asked() {
     let trusted = user.registry().trusting([project.clone()]).admit(&project).unwrap();
     assert_eq!(revision(&Store::open(&trusted).unwrap()), 1);
     is_refused(user.open("mine"));
+}
+
+#[test]
+fn a_store_that_is_deleted_while_a_process_writes_to_it_stays_deleted() {
+    let user = User::new();
+    let (store, trusted) = (user.open("mine").unwrap(), user.admit("mine"));
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|threads| {
+        threads.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                let event = Event::SettingSet { name: "a".to_owned(), value: None };
+                // Whether one is refused depends on the moment.
+                drop(store.write(|change| change.append(1_000, &[event])));
+            }
+        });
+        std::thread::sleep(Duration::from_millis(20));
+        let deleted = user.registry().delete(&trusted);
+        std::thread::sleep(Duration::from_millis(100));
+        is_over.store(true, Ordering::Relaxed);
+        deleted.unwrap();
+    });
+    assert!(store.write(|change| change.append(1_000, &[])).is_err());
+    assert!(!user.root().join("mine").join(FOLDER).exists());
 }
