@@ -359,7 +359,7 @@ fn a_store_that_is_removed_for_good_is_not_made_again_by_a_live_process() {
     for _ in 0..2 {
         assert!(host.asked("sync", &all).is_err());
     }
-    drop(host.close());
+    host.close();
     assert!(!host.desk.project().join(".callstack").exists());
     assert_eq!(host.desk.json(&["trust", "--list"])["stores"], json!([]));
     // Nothing is in the way of beginning again.
