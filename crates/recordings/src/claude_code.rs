@@ -48,7 +48,7 @@ pub(super) fn read(from: impl BufRead) -> io::Result<Vec<Recording>> {
     let mut file = File::default();
     let mut skipped = Skipped::default();
     lines::each(from, &mut skipped, |raw, value| file.take(raw, value))?;
-    file.skipped.unreadable = skipped.unreadable;
+    file.skipped.add(skipped);
     Ok(file.into_recordings())
 }
 

@@ -43,7 +43,7 @@ pub(super) fn read(from: impl BufRead) -> io::Result<Vec<Recording>> {
     let mut rollout = Rollout::new();
     let mut skipped = super::Skipped::default();
     lines::each(from, &mut skipped, |raw, value| rollout.take(raw, value))?;
-    rollout.recording.skipped.unreadable = skipped.unreadable;
+    rollout.recording.skipped.add(skipped);
     Ok(vec![rollout.into_recording()])
 }
 

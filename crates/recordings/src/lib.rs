@@ -340,4 +340,12 @@ impl Skipped {
     fn count(&mut self, kind: impl Into<String>) {
         *self.kinds.entry(kind.into()).or_default() += 1;
     }
+
+    /// Adds the counts of another part of the file.
+    fn add(&mut self, other: Self) {
+        for (kind, count) in other.kinds {
+            *self.kinds.entry(kind).or_default() += count;
+        }
+        self.unreadable += other.unreadable;
+    }
 }

@@ -17,7 +17,7 @@ use crate::handle::{FileId, Handle, LogFiles};
 use crate::logs::LOGS;
 use crate::presence::{Absence, Presence, beside, id, logs_at};
 use crate::schema;
-use crate::trust::{self, DatabaseKey, Trusted};
+use crate::trust::{self, DatabaseKey, Distrust, Trusted};
 
 /// How long a process waits for another one that writes.
 pub(crate) const BUSY: Duration = Duration::from_secs(5);
@@ -104,6 +104,7 @@ pub(crate) fn connect(path: &Path, trusted: Option<&Trusted>) -> Result<Open, St
         return Err(StoreError::ReadOnly { path: path.to_path_buf() });
     };
     check_beginning(&handle, path)?;
+    refuse_journal(path, expected.is_some())?;
     let is_fresh = is_unused(path);
     let before = logs_at(path);
     let mut connection = open_database(path)?;
@@ -276,6 +277,18 @@ pub(crate) fn refuse_emptied(path: &Path) -> Result<(), StoreError> {
         };
         let path = path.to_path_buf();
         return Err(StoreError::Corrupt { path, detail: detail.to_owned() });
+    }
+    Ok(())
+}
+
+/// Refuses a rollback journal beside a database on record, which has a write-ahead log: SQLite would write the content
+/// of the journal into it.
+fn refuse_journal(path: &Path, is_recorded: bool) -> Result<(), StoreError> {
+    let mut journal = path.as_os_str().to_owned();
+    journal.push("-journal");
+    let path = PathBuf::from(journal);
+    if is_recorded && std::fs::metadata(&path).is_ok_and(|file| file.len() > 0) {
+        return Err(Distrust::OtherDatabase { path }.into());
     }
     Ok(())
 }

@@ -12,14 +12,14 @@ use std::time::{Duration, Instant};
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior};
 
-use crate::connect::{BUSY, Open, connect, open_database};
+use crate::connect::{BUSY, Open, connect, expected_key, open_database};
 use crate::error::{StoreError, at};
 use crate::history::History;
 use crate::locate::prepare;
 use crate::plain::open_plain;
 use crate::presence::{Absence, beside, id};
 use crate::schema;
-use crate::trust::Trusted;
+use crate::trust::{self, Distrust, Trusted};
 use crate::write_turns::Turns;
 
 pub(crate) use overwritten::open_overwritten;
@@ -128,6 +128,12 @@ fn restore_from(
             let mut found = open_database(path)?;
             found.busy_timeout(BUSY).map_err(|source| at(path, source))?;
             schema::check_ours(&found, path)?;
+            let expected = expected_key(trusted)?;
+            if trust::check_key(&found, path, expected.as_ref()).is_err()
+                && !is_without_events(&found)
+            {
+                return Err(gone(Distrust::OtherDatabase { path: path.to_path_buf() }.to_string()));
+            }
             // Nobody writes to it until it is replaced, if it is.
             let theirs = found
                 .transaction_with_behavior(TransactionBehavior::Immediate)
@@ -316,6 +322,15 @@ fn log_of(connection: &Connection) -> rusqlite::Result<Log> {
         None => None,
     };
     Ok(Log { newest, first })
+}
+
+/// Whether a database has an empty table of events. A view of that name would be a program of whoever made it.
+fn is_without_events(connection: &Connection) -> bool {
+    let is_table = "SELECT count(*) FROM sqlite_schema
+                    WHERE type = 'table' AND name = 'events' AND rootpage > 0";
+    let count = |statement| connection.query_row(statement, [], |row| row.get::<_, i64>(0));
+    count(is_table).is_ok_and(|tables| tables == 1)
+        && count("SELECT count(*) FROM (SELECT 1 FROM events LIMIT 1)").is_ok_and(|rows| rows == 0)
 }
 
 fn event(connection: &Connection, seq: i64) -> rusqlite::Result<Option<(i64, String)>> {

@@ -359,9 +359,14 @@ fn a_store_that_is_removed_for_good_is_not_made_again_by_a_live_process() {
     for _ in 0..2 {
         assert!(host.asked("sync", &all).is_err());
     }
-    host.close();
     assert!(!host.desk.project().join(".callstack").exists());
     assert_eq!(host.desk.json(&["trust", "--list"])["stores"], json!([]));
-    // Nothing is in the way of beginning again.
+    // One that is begun since does not get what was deleted.
     host.desk.ok(&["init", "opencode"]);
+    assert!(host.asked("sync", &all).is_err());
+    host.desk.ok(&["push", "Fresh", "-c", "It is there"]);
+    assert!(host.asked("sync", &all).is_err());
+    host.close();
+    let titles = host.desk.ok(&["tree", "--all"]);
+    assert!(titles.contains("Fresh") && !titles.contains("grammar"), "{titles}");
 }

@@ -45,7 +45,6 @@ fn required(tool: &str) -> Vec<&'static str> {
     match tool {
         "stack_frame_push" => vec!["title", "successCriteria"],
         "stack_frame_plan" => vec!["children"],
-        "stack_frame_activate" => vec!["frame"],
         "stack_add_decision" => vec!["decision"],
         _ => vec![],
     }

@@ -166,5 +166,7 @@ pub(crate) fn placed() -> Vec<(&'static str, String, String)> {
         text("authorization", &token, format!("bearer {token}")),
         text("password", &basic, format!("curl -s -u me:{basic} https://example.test")),
         text("password", &basic, format!("curl --user 'me:{basic}' https://example.test")),
+        text("password", &basic, format!("CREATE USER me IDENTIFIED BY '{basic}'")),
+        text("password", &token, format!("SECRET_KEY_BASE={token}")),
     ]
 }

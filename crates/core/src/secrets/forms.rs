@@ -176,6 +176,14 @@ pub(super) const FORMS: &[Form] = &[
         &["htpasswd"],
         command!("htpasswd", r"-[a-zA-Z]*b[a-zA-Z]*\s+(?:[0-9]+\s+)?(?:\S+\s+)?\S+\s+"),
     ),
+    flag(
+        &["IDENTIFIED BY", "identified by"],
+        r#"(?i-u:identified\s+by\s+(?:password\s+)?)\\*["'](?P<s>[^"'\\\n]{4,})"#,
+    ),
+    flag(
+        &["SECRET_KEY_BASE", "secret_key_base"],
+        r#"(?i-u)secret_key_base["']?\s*[:=]\s*["']?(?P<s>[A-Za-z0-9+/=_\-]{16,})"#,
+    ),
     flag(&["pass:"], r#"-pass(?:in|out)?\s+["']?pass:(?P<s>[^\s"'`|;&]+)"#),
     flag(&["sudo -S"], r#"\becho\s+(?:-n\s+)?["']?(?P<s>[^\s"'|]+)["']?\s*\|\s*sudo -S"#),
     flag(

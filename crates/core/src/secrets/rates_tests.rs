@@ -53,6 +53,9 @@ fn what_was_once_left_is_masked() {
         (format!("{{\"passwords\": [\n    \"{value}\"\n]}}"), &value),
         (format!("api_tokens = ['{value}', 'none']"), &value),
         (format!("| user | password |\n|---|:--:|\n| me | {value} |\n"), &value),
+        (format!(" user | password \n------+----------\n me   | {value}\n"), &value),
+        (format!("CREATE USER me IDENTIFIED BY '{value}';"), &value),
+        (format!("SECRET_KEY_BASE={value}{value}"), &value),
         (format!("name | `api_key`\n--- | ---\nx | **{value}**"), &value),
         (format!("sshpass -p {value} ssh x"), &value),
         (format!("Cookie: session={value}"), &value),
@@ -160,6 +163,7 @@ const HARMLESS: &[&str] = &[
     "localhost:{d4}:{d2}:error: expected identifier",
     "| token | kind |\n| --- | --- |\n| parse_{l8} | {l8}.rs:{d2} |",
     "\"tokens\": [\"let\", \"total{d2}\", \"index_{d3}\"], \"keys\": [\"{a24}\"]",
+    "| Version | Pass |\n| --- | --- |\n| a{d1} | v1.{d1}.3-beta{d1} |",
     "passwords = [\"\", None, os.environ[\"P{d1}\"]]",
 ];
 

@@ -19,10 +19,10 @@ pub(super) fn places(text: &str) -> Vec<Range<usize>> {
     let mut columns: Vec<Option<Judge>> = Vec::new();
     let mut start = 0;
     for line in text.split_inclusive('\n') {
-        if !line.contains('|') {
-            columns.clear();
-        } else if is_rule(line) {
+        if is_rule(line) {
             columns = cells(headings).map(|cell| judge(headings.get(cell)?)).collect();
+        } else if !line.contains('|') {
+            columns.clear();
         } else {
             for (cell, judge) in cells(line).zip(&columns) {
                 let value = line.get(cell.clone()).unwrap_or_default();
@@ -49,7 +49,8 @@ fn is_rule(line: &str) -> bool {
 
 /// Returns how values under a heading are judged; none where they are no secrets.
 fn judge(heading: &str) -> Option<Judge> {
-    let is_secret = names::is_of_field(heading);
+    // A column of what passed is no secret.
+    let is_secret = names::is_of_field(heading) && !heading.eq_ignore_ascii_case("pass");
     is_secret.then_some(if names::is_chosen(heading) { is_likely_bare } else { is_strong })
 }
 

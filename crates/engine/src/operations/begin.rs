@@ -242,11 +242,13 @@ fn next_planned(engine: &Engine, session: &str) -> Result<Frame, EngineError> {
             "Plan frames with `stack_frame_plan`, or open one with `stack_frame_push`.",
         )
     };
-    let open = engine.active(session)?.ok_or_else(none)?;
+    let open = engine.active(session)?;
     engine.kernel.read(|view| {
-        let around = view.ancestors(open)?.into_iter().map(|frame| frame.num);
-        for frame in std::iter::once(open).chain(around) {
-            if let Some(first) = view.children_with(Some(frame), Status::Planned, 1)?.pop() {
+        let around = open.map_or(Ok(Vec::new()), |open| view.ancestors(open))?;
+        let around = around.into_iter().map(|frame| Some(frame.num));
+        // Last come plans that stand below no frame.
+        for frame in open.map(Some).into_iter().chain(around).chain([None]) {
+            if let Some(first) = view.children_with(frame, Status::Planned, 1)?.pop() {
                 return Ok(first);
             }
         }

@@ -189,3 +189,29 @@ fn a_store_that_is_deleted_while_a_process_writes_to_it_stays_deleted() {
     assert!(store.write(|change| change.append(1_000, &[])).is_err());
     assert!(!user.root().join("mine").join(FOLDER).exists());
 }
+
+#[test]
+fn a_rollback_journal_is_refused() {
+    let user = User::new();
+    let mut journal = user.database("mine").into_os_string();
+    journal.push("-journal");
+    fs::write(&journal, "x").unwrap();
+    is_refused(user.open("mine"));
+    fs::remove_file(&journal).unwrap();
+    assert_eq!(revision(&user.open("mine").unwrap()), 1);
+}
+
+#[test]
+fn nothing_of_another_database_is_read_before_its_key() {
+    let user = User::new();
+    let store = user.open("mine").unwrap();
+    let (mine, aside) = (user.database("mine"), user.root().join("aside.db"));
+    fs::rename(&mine, &aside).unwrap();
+    fs::copy(user.database("other"), &mine).unwrap();
+    let endless =
+        "DROP TABLE events; CREATE VIEW events AS WITH RECURSIVE n(seq) AS (SELECT 1 UNION ALL
+                   SELECT seq + 1 FROM n) SELECT seq, seq AS at, '' AS body FROM n";
+    Connection::open(&mine).unwrap().execute_batch(endless).unwrap();
+    let error = store.read(newest_event).unwrap_err().to_string();
+    assert!(error.contains("is not the database that callstack made here"), "{error}");
+}

@@ -24,7 +24,9 @@ impl Trusted {
         let mark = found.as_ref().unwrap_or(id);
         let database = project.join(FOLDER).join(DATABASE);
         let is_foreign = !is_own && fs::metadata(database).is_ok_and(|it| it.len() > 0);
-        if !is_named && (!is_here(mark)? || found.is_none() && is_foreign) {
+        // A store that was deleted for good is not made again, nor put in the place of one that was begun since.
+        let is_gone = !is_here(id)?;
+        if !is_named && (is_gone || !is_here(mark)? || found.is_none() && is_foreign) {
             let (project, is_marked) = (project.clone(), found.is_some());
             return Err(Distrust::Unrecorded { project, is_marked }.into());
         }
