@@ -86,6 +86,17 @@ fn an_activation_that_names_no_frame_starts_the_next_planned_one() {
 }
 
 #[test]
+fn an_activation_without_a_frame_takes_no_plan_of_others() {
+    let project = Project::new();
+    let child = |title: &str| json!({"children": [{"title": title, "successCriteria": "done"}]});
+    project.did("ses_none", "stack_frame_plan", child("a root"));
+    project.user("ses_a", "Do it");
+    // What stands below no frame is not for a session that works in one.
+    let error = project.call("ses_a", "stack_frame_activate", json!({})).unwrap_err();
+    assert_eq!(error.message, "no frame is planned here");
+}
+
+#[test]
 fn criteria_have_a_short_name_too() {
     let project = Project::new();
     project.user("ses_a", "Do it");

@@ -13,6 +13,7 @@ use crate::effect::EffectOutcome;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::operation::{Access, Caller, Operate, Repeated};
+use crate::operations::plan::parent_of_plans;
 use crate::outputs::{Begun, BegunFrame};
 use crate::settings::FrameSessions;
 
@@ -195,7 +196,7 @@ impl Operate for Activate {
     ) -> Result<Reply<Self::Output>, EngineError> {
         let frame = match &params.frame {
             Some(frame) => engine.resolve(frame)?,
-            None => next_planned(engine, &caller.session)?,
+            None => next_planned(engine, caller)?,
         };
         // A blocked frame is resumed in the session that worked on it.
         let sessions = engine.current_settings()?.sessions;
@@ -233,26 +234,24 @@ impl Operate for Activate {
     }
 }
 
-/// Returns the first planned frame below the one that a session works in, or else below the nearest frame around that
-/// which has any. So a plan and the beginning of its first frame, or a pop and that of the next one, take one step.
-fn next_planned(engine: &Engine, session: &str) -> Result<Frame, EngineError> {
-    let none = || {
+/// Returns the first frame that is planned where the session plans, or else around that. So a plan and the beginning of
+/// its first frame, or a pop and that of the next one, take one step.
+fn next_planned(engine: &Engine, caller: &Caller) -> Result<Frame, EngineError> {
+    let place = parent_of_plans(engine, caller)?;
+    let next = engine.kernel.read(|view| {
+        let around = place.map_or(Ok(Vec::new()), |place| view.ancestors(place))?;
+        for frame in std::iter::once(place).chain(around.into_iter().map(|it| Some(it.num))) {
+            if let Some(first) = view.children_with(frame, Status::Planned, 1)?.pop() {
+                return Ok::<_, EngineError>(Some(first));
+            }
+        }
+        Ok(None)
+    })?;
+    next.ok_or_else(|| {
         EngineError::invalid(
             "no frame is planned here",
             "Plan frames with `stack_frame_plan`, or open one with `stack_frame_push`.",
         )
-    };
-    let open = engine.active(session)?;
-    engine.kernel.read(|view| {
-        let around = open.map_or(Ok(Vec::new()), |open| view.ancestors(open))?;
-        let around = around.into_iter().map(|frame| Some(frame.num));
-        // Last come plans that stand below no frame.
-        for frame in open.map(Some).into_iter().chain(around).chain([None]) {
-            if let Some(first) = view.children_with(frame, Status::Planned, 1)?.pop() {
-                return Ok(first);
-            }
-        }
-        Err(none())
     })
 }
 

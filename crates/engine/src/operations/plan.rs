@@ -200,7 +200,10 @@ fn planned_answer(
 /// Returns the frame below which a session plans if it names none: its active one, or the nearest one around that was
 /// chosen, since a frame that began by itself ends before the planned ones; else its root while that can still be
 /// worked in. `None` means that roots are planned.
-fn parent_of_plans(engine: &Engine, caller: &Caller) -> Result<Option<FrameNum>, EngineError> {
+pub(super) fn parent_of_plans(
+    engine: &Engine,
+    caller: &Caller,
+) -> Result<Option<FrameNum>, EngineError> {
     if let Some(active) = engine.active(&caller.session)? {
         return Ok(engine.kernel.read(|view| decide::nearest_chosen(view, Some(active)))?);
     }

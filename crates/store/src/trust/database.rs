@@ -13,7 +13,7 @@ use crate::error::{StoreError, at};
 /// The file in the store's folder of the user's state folder that holds the key.
 pub(super) const KEY: &str = "database";
 
-/// Tells a store's database from others: 32 random hexadecimal digits, in the database and on record.
+/// Tells a store's database from others: 32 hexadecimal digits, most of them random, in the database and on record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct DatabaseKey(String);
 
