@@ -117,9 +117,9 @@ impl Note {
     }
 }
 
-/// Whoever may use the database may use the note.
+/// Lets whoever may use the database use a file beside it.
 #[cfg(unix)]
-fn share(note: &File, database: &Metadata) {
+pub(crate) fn share(note: &File, database: &Metadata) {
     use std::os::unix::fs::MetadataExt as _;
     let Ok(own) = note.metadata() else { return };
     // If this fails, the file belongs to another member of the group, who has set the mode.
@@ -132,7 +132,7 @@ fn share(note: &File, database: &Metadata) {
 }
 
 #[cfg(not(unix))]
-fn share(_note: &File, _database: &Metadata) {}
+pub(crate) fn share(_note: &File, _database: &Metadata) {}
 
 fn path_of(database: &Path) -> PathBuf {
     database.with_file_name(NOTE)

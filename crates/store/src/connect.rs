@@ -17,7 +17,7 @@ use crate::handle::{FileId, Handle, LogFiles};
 use crate::logs::LOGS;
 use crate::presence::{Absence, Presence, beside, id, logs_at};
 use crate::schema;
-use crate::trust::{self, DatabaseKey, Distrust, Trusted};
+use crate::trust::{self, DatabaseKey, Distrust, LogMark, LogOrigin, Trusted};
 
 /// How long a process waits for another one that writes.
 pub(crate) const BUSY: Duration = Duration::from_secs(5);
@@ -31,6 +31,8 @@ pub(crate) struct Open {
     logged: Arc<AtomicI32>,
     /// Ended after the connection, which may take a checkpoint where it is the last one.
     closing: Option<Closing>,
+    /// None where there is no log of writes to mark.
+    mark: Option<LogMark>,
     /// Given up after the connection: see [`crate::handle`].
     handle: Option<Arc<Handle>>,
     path: PathBuf,
@@ -52,6 +54,14 @@ impl Open {
         self.presence.as_mut()?.absence(path, Duration::ZERO)
     }
 
+    /// Marks the write-ahead log as the store's own, after it was written to.
+    pub(crate) fn mark_log(&mut self, path: &Path) -> Result<(), StoreError> {
+        match (&mut self.mark, &self.presence) {
+            (Some(mark), Some(presence)) => mark.put(path, presence.log()),
+            _ => Ok(()),
+        }
+    }
+
     /// Takes a checkpoint if the write-ahead log is long. The caller has the turn and has just checked the files.
     pub(crate) fn shorten_log(&mut self, path: &Path) {
         if self.logged.load(Ordering::Relaxed) < checkpoint::FULL {
@@ -66,7 +76,7 @@ impl Open {
 impl From<Connection> for Open {
     fn from(connection: Connection) -> Self {
         let (logged, path) = (Arc::default(), PathBuf::new());
-        Self { connection, presence: None, logged, closing: None, handle: None, path }
+        Self { connection, presence: None, logged, closing: None, mark: None, handle: None, path }
     }
 }
 
@@ -105,6 +115,7 @@ pub(crate) fn connect(path: &Path, trusted: Option<&Trusted>) -> Result<Open, St
     };
     check_beginning(&handle, path)?;
     refuse_journal(path, expected.is_some())?;
+    trust::check_log(path, expected.as_ref())?;
     let is_fresh = is_unused(path);
     let before = logs_at(path);
     let mut connection = open_database(path)?;
@@ -122,11 +133,7 @@ pub(crate) fn connect(path: &Path, trusted: Option<&Trusted>) -> Result<Open, St
     trust::check_key(&connection, path, expected.as_ref())?;
     configure(&connection).map_err(failed)?;
     schema::migrate(&mut connection, path, expected.as_ref())?;
-    if let (Some(trusted), None) = (trusted, &expected)
-        && let Some(key) = DatabaseKey::of(&connection).map_err(failed)?
-    {
-        trusted.record_key(&key)?;
-    }
+    let key = DatabaseKey::of(&connection).map_err(failed)?;
     let presence = match handle.id() {
         Some(id) if uses_log(&connection) => {
             let logs = logs_opened(&handle, path, before)?;
@@ -134,8 +141,15 @@ pub(crate) fn connect(path: &Path, trusted: Option<&Trusted>) -> Result<Open, St
         }
         _ => None,
     };
-    let path = path.to_path_buf();
-    Ok(Open { connection, presence, logged, closing: None, handle: Some(handle), path })
+    let mark = key.clone().map(LogMark::new);
+    let (closing, handle, owned) = (None, Some(handle), path.to_path_buf());
+    let mut open = Open { connection, presence, logged, closing, mark, handle, path: owned };
+    // Before the key is on record, from which on a log needs the mark.
+    open.mark_log(path)?;
+    if let (Some(trusted), None, Some(key)) = (trusted, &expected, &key) {
+        trusted.record_key(key)?;
+    }
+    Ok(open)
 }
 
 /// Returns the key that a database must have.
@@ -152,13 +166,16 @@ pub(crate) fn connect_read_only(
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
         | OpenFlags::SQLITE_OPEN_URI
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let plain = Connection::open_with_flags(path, flags).and_then(|connection| {
+    let expected = expected_key(trusted)?;
+    let plain = || {
+        let connection = Connection::open_with_flags(path, flags)?;
         connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
-        Ok(connection)
-    });
+        Ok::<_, rusqlite::Error>(connection)
+    };
+    let has_own_log = trust::log_origin(path, expected.as_ref())? == LogOrigin::Own;
     // In a folder that can't be written, WAL has no place for its index; the content of the last checkpoint can still
-    // be read as an unchanging file.
-    let connection = if let Ok(connection) = plain {
+    // be read as an unchanging file. So it is beside a log of somebody else.
+    let connection = if has_own_log && let Ok(connection) = plain() {
         connection
     } else {
         let uri = format!("file:{}?immutable=1", uri_path(path));
@@ -166,7 +183,7 @@ pub(crate) fn connect_read_only(
     };
     connection.busy_timeout(BUSY).map_err(failed)?;
     schema::check_readable(&connection, path)?;
-    trust::check_key(&connection, path, expected_key(trusted)?.as_ref())?;
+    trust::check_key(&connection, path, expected.as_ref())?;
     Ok(connection)
 }
 

@@ -131,7 +131,7 @@ impl Connections {
             return Err(StoreError::Disturbed { path: path.clone() });
         }
         refuse_emptied(path)?;
-        open_overwritten(path, turns)?;
+        open_overwritten(path, self.trusted(), turns)?;
         connect(path, self.trusted())
     }
 }

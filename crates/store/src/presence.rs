@@ -84,6 +84,11 @@ impl Presence {
         self.mark = mark(path);
     }
 
+    /// The write-ahead log.
+    pub(crate) fn log(&self) -> FileId {
+        self.logs[0]
+    }
+
     /// Whether another write-ahead log was begun beside the database.
     pub(crate) fn has_other_log(&self, path: &Path) -> bool {
         let [log, _] = beside(path);

@@ -15,6 +15,7 @@ mod retries;
 mod scope;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::time::Instant;
 
 use callstack_core::event::{Event, PurgedMessages};
@@ -31,6 +32,7 @@ use crate::frames::frame_num;
 use crate::places::MessageRange;
 use crate::project::{signed, sql};
 use crate::store::{Store, View};
+use crate::trust::log_put_aside;
 use crate::unreadable::{bytes_of, event_of};
 
 use copies::Going;
@@ -168,9 +170,13 @@ impl Store {
         })
     }
 
-    /// Writes the whole file again, so that nothing of the purged content is left in it.
+    /// Writes the whole file again, so that nothing of the purged content is left in it. A write-ahead log that was put
+    /// aside is deleted.
     pub fn erase(&self) -> Result<Erased, StoreError> {
         let failed = |source| at(self.path(), source);
+        if let Some(path) = log_put_aside(self.path()) {
+            fs::remove_file(&path).map_err(|source| StoreError::Io { path, source })?;
+        }
         self.with_connection(|open| {
             open.execute_batch("VACUUM").map_err(failed)?;
             let erased = match open.parts() {

@@ -1,6 +1,7 @@
 //! Checking a store, and rebuilding its tables from the event log.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 use callstack_core::event::Event;
 use callstack_core::frame::FrameNum;
@@ -11,6 +12,7 @@ use crate::error::StoreError;
 use crate::frames::frame_num;
 use crate::project;
 use crate::store::{Store, View};
+use crate::trust::log_put_aside;
 use crate::unreadable::{LeftOut, Omitted, bytes_of};
 
 /// Tables that are derived from the events, children before those that they refer to.
@@ -52,6 +54,8 @@ pub struct Health {
     pub events: u64,
     /// Unreadable events, which a rebuild leaves out.
     pub omitted: Omitted,
+    /// A write-ahead log that lay beside the database, is not the store's own and was put aside.
+    pub log_aside: Option<PathBuf>,
 }
 
 /// The result of a rebuild.
@@ -71,10 +75,15 @@ impl Store {
             return self.read(|view| {
                 let damage = damage(view)?;
                 let events = count_events(view)?;
-                Ok(Health { damage, events, ..Health::default() })
+                Ok(Health {
+                    damage,
+                    events,
+                    log_aside: log_put_aside(self.path()),
+                    ..Health::default()
+                })
             });
         }
-        let mut health = Health::default();
+        let mut health = Health { log_aside: log_put_aside(self.path()), ..Health::default() };
         let outcome = self.write(|change| {
             let view = change.view();
             health.damage = damage(&view)?;

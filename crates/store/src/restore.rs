@@ -19,7 +19,7 @@ use crate::locate::prepare;
 use crate::plain::open_plain;
 use crate::presence::{Absence, beside, id};
 use crate::schema;
-use crate::trust::{self, Distrust, Trusted};
+use crate::trust::{self, Distrust, LogOrigin, Trusted};
 use crate::write_turns::Turns;
 
 pub(crate) use overwritten::open_overwritten;
@@ -120,15 +120,19 @@ fn restore_from(
     let size = |path: &Path| fs::metadata(path).map_or(0, |metadata| metadata.len());
     if size(path) > 0 {
         // Somebody else may have made it again, or made another one.
+        let expected = expected_key(trusted)?;
         let is_ours = absence == Absence::WithoutLog;
         if is_ours && open.presence.as_ref().is_some_and(|it| it.has_other_log(path)) {
-            return overwritten::restore(path, trusted, open, turns, true);
+            if trust::log_origin(path, expected.as_ref())? == LogOrigin::Own {
+                return overwritten::restore(path, trusted, open, turns, true);
+            }
+            trust::put_log_aside(path)?;
         }
         if !is_ours {
+            trust::check_log(path, expected.as_ref())?;
             let mut found = open_database(path)?;
             found.busy_timeout(BUSY).map_err(|source| at(path, source))?;
             schema::check_ours(&found, path)?;
-            let expected = expected_key(trusted)?;
             if trust::check_key(&found, path, expected.as_ref()).is_err()
                 && !is_without_events(&found)
             {

@@ -86,7 +86,7 @@ impl Store {
                 let (turns, access) = (Turns::default(), Access::ReadOnly);
                 return Ok(Self::of(path.clone(), open, turns, access, trusted));
             }
-            open_overwritten(&path, &turns)?;
+            open_overwritten(&path, trusted, &turns)?;
             let open = connect(&path, trusted)?;
             turns.learn(History::of(&open).map_err(|source| at(&path, source))?);
             Ok(Self::of(path.clone(), open, turns.clone(), Access::ReadWrite, trusted))
@@ -222,6 +222,7 @@ impl Store {
         }
         // Writes to a file that had gone by then are in the one that is made of it.
         self.come_back(connection)?;
+        connection.mark_log(&self.path)?;
         connection.shorten_log(&self.path);
         Ok((value, events))
     }

@@ -8,6 +8,7 @@
 
 mod database;
 mod inspect;
+mod log;
 mod record;
 mod refusal;
 mod settle;
@@ -30,6 +31,7 @@ use store_folder::Content;
 
 pub(crate) use database::{DatabaseKey, check as check_key};
 pub use inspect::Inspection;
+pub(crate) use log::{LogMark, LogOrigin, check_log, log_origin, log_put_aside, put_log_aside};
 pub use record::{Record, StoreId};
 pub use refusal::Distrust;
 pub use take_over::TakenOver;

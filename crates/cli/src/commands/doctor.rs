@@ -227,6 +227,7 @@ fn sound(report: &mut Report, engine: &Engine, health: &Health) -> Result<(), Co
             hint: Some(remedy(&health.omitted)),
         });
     }
+    log_aside(report, health);
     let all_read = health.omitted.events.is_empty();
     if health.damage.is_empty() && health.drifted.is_empty() && all_read {
         report.good(format!("{} events, and the tables agree with them", health.events));
@@ -237,6 +238,16 @@ fn sound(report: &mut Report, engine: &Engine, health: &Health) -> Result<(), Co
     let (whole, stored) = (bytes(whole), bytes(stored));
     report.good(format!("{messages} messages, {whole}, stored in {stored}"));
     Ok(())
+}
+
+fn log_aside(report: &mut Report, health: &Health) {
+    let Some(path) = &health.log_aside else { return };
+    report.data["store"]["logAside"] = json!(path);
+    report.remark(
+        format!("{} lay beside the database, and callstack had not written it", path.display()),
+        "Delete it, unless it belongs to a backup of yours: then put it back as callstack.db-wal and run \
+         `callstack trust` before anything else.",
+    );
 }
 
 /// Returns the error of an event that the tables leave out, or would leave out if they were derived again.

@@ -13,7 +13,7 @@ use rusqlite::{Connection, TransactionBehavior, params};
 use super::{COPY, LOCK, Restored, alone, begin, finished, remove, replace};
 use crate::checkpoint::{self, Explained, Note, Stamp};
 use crate::connect::{
-    BUSY, Open, configure, connect, is_log_empty, is_unused, open_database, uses_log,
+    BUSY, Open, configure, connect, expected_key, is_log_empty, is_unused, open_database, uses_log,
 };
 use crate::error::{StoreError, at};
 use crate::handle::Handle;
@@ -22,7 +22,7 @@ use crate::plain::open_plain;
 use crate::presence::beside;
 use crate::schema;
 use crate::store::{Store, View};
-use crate::trust::Trusted;
+use crate::trust::{self, DatabaseKey, Distrust, Trusted};
 use crate::unreadable::{bytes_of, event_of};
 use crate::write_turns::Turns;
 
@@ -66,7 +66,9 @@ pub(super) fn restore(
     if is_known(open) {
         return Err(refused(path));
     }
-    match settle(path, Some(&*open).filter(|_| !has_other_log), turns.history())? {
+    let expected = expected_key(trusted)?;
+    let own = Some(&*open).filter(|_| !has_other_log);
+    match settle(path, expected.as_ref(), own, turns.history())? {
         Some(Found::AsItIs) => connect(path, trusted).map(Restored::Whole),
         Some(Found::Ours) => finished(path, trusted, turns),
         Some(Found::Theirs) => {
@@ -85,7 +87,11 @@ pub(super) fn restore(
 }
 
 /// Checks before a database is opened whether it was written to in place. If nobody has it open, it is used as it is.
-pub(crate) fn open_overwritten(path: &Path, turns: &Turns) -> Result<(), StoreError> {
+pub(crate) fn open_overwritten(
+    path: &Path,
+    trusted: Option<&Trusted>,
+    turns: &Turns,
+) -> Result<(), StoreError> {
     let is_overwritten = || {
         let stamp = Stamp::at(path);
         !is_unused(path)
@@ -97,8 +103,10 @@ pub(crate) fn open_overwritten(path: &Path, turns: &Turns) -> Result<(), StoreEr
         return Ok(());
     }
     let failed = |source| StoreError::Io { path: path.to_path_buf(), source };
+    let expected = expected_key(trusted)?;
+    trust::check_log(path, expected.as_ref())?;
     let alone = alone(&path.with_file_name(LOCK))?;
-    if is_overwritten() && settle(path, None, turns.history())?.is_none() {
+    if is_overwritten() && settle(path, expected.as_ref(), None, turns.history())?.is_none() {
         return Err(refused(path));
     }
     drop(alone);
@@ -112,10 +120,15 @@ fn refused(path: &Path) -> StoreError {
 }
 
 /// Finds a state in which everything belongs together, and puts it at `path`. None if there is none.
-fn settle(path: &Path, open: Option<&Open>, known: History) -> Result<Option<Found>, StoreError> {
+fn settle(
+    path: &Path,
+    expected: Option<&DatabaseKey>,
+    open: Option<&Open>,
+    known: History,
+) -> Result<Option<Found>, StoreError> {
     let copy = path.with_file_name(COPY);
     let outcome = kept_still(path, |note| {
-        let found = find(path, &copy, open, known)?;
+        let found = find(path, &copy, expected, open, known)?;
         match found {
             Some(Found::AsItIs) => {
                 note.leave(path)
@@ -165,13 +178,15 @@ fn kept_still<T>(
 fn find(
     path: &Path,
     copy: &Path,
+    expected: Option<&DatabaseKey>,
     open: Option<&Open>,
     known: History,
 ) -> Result<Option<Found>, StoreError> {
-    let is_full = Cell::new(false);
+    let (is_full, is_foreign) = (Cell::new(false), Cell::new(false));
     let judge_it = |copied: Result<(), StoreError>| {
-        let judged = copied.and_then(|()| judged(copy, known, open.is_some()));
+        let judged = copied.and_then(|()| judged(copy, expected, known, open.is_some()));
         is_full.set(is_full.get() || judged.as_ref().is_err_and(StoreError::is_full));
+        is_foreign.set(is_foreign.get() || matches!(judged, Err(StoreError::Distrusted(_))));
         judged.unwrap_or(Judged::Broken)
     };
     let as_it_is = open_database(path).and_then(|fresh| {
@@ -195,6 +210,9 @@ fn find(
     }
     if is_full.get() {
         return Err(StoreError::Full { path: path.to_path_buf() });
+    }
+    if is_foreign.get() {
+        return Err(Distrust::OtherDatabase { path: path.to_path_buf() }.into());
     }
     // If nobody has it open and nothing else is found, it was empty.
     Ok((as_it_is == Judged::Empty && open.is_none()).then_some(Found::AsItIs))
@@ -239,9 +257,15 @@ fn copy_log(log: &Path, copy: &Path) -> io::Result<()> {
 }
 
 /// Checks a copy, rebuilds its tables where they differ from its events, and leaves it on the disk as one file.
-fn judged(copy: &Path, known: History, is_in_use: bool) -> Result<Judged, StoreError> {
+fn judged(
+    copy: &Path,
+    expected: Option<&DatabaseKey>,
+    known: History,
+    is_in_use: bool,
+) -> Result<Judged, StoreError> {
     let mut connection = open_database(copy)?;
     schema::check_ours(&connection, copy)?;
+    trust::check_key(&connection, copy, expected)?;
     configure(&connection).map_err(|source| at(copy, source))?;
     schema::migrate(&mut connection, copy, None)?;
     let store = Store::over(copy.to_path_buf(), connection);

@@ -4,7 +4,7 @@ use std::fs::{self, DirEntry, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::{Distrust, ID};
+use super::{Distrust, ID, log};
 use crate::checkpoint;
 use crate::error::StoreError;
 use crate::locate::{DATABASE, FOLDER};
@@ -12,12 +12,14 @@ use crate::logs::LOGS;
 use crate::restore;
 
 /// The files of a store that this program opens by name.
-const FILES: [&str; 11] = [
+const FILES: [&str; 13] = [
     DATABASE,
     checkpoint::NOTE,
     "callstack.db-wal",
     "callstack.db-shm",
     "callstack.db-journal",
+    log::MARK,
+    log::ASIDE,
     "callstack.log",
     "callstack.log.1",
     IGNORE,

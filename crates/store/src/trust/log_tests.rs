@@ -1,0 +1,170 @@
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use callstack_core::event::Event;
+use tempfile::TempDir;
+
+use super::{ASIDE, MARK, log_put_aside};
+use crate::error::StoreError;
+use crate::locate::{DATABASE, FOLDER};
+use crate::presence::beside;
+use crate::store::{Store, View};
+use crate::trust::Registry;
+
+/// A user with a project whose store has one event.
+struct User {
+    folder: TempDir,
+}
+
+impl User {
+    fn new() -> Self {
+        let user = Self { folder: tempfile::tempdir().unwrap() };
+        fs::create_dir(user.project()).unwrap();
+        append(&user.open().unwrap(), "mine");
+        user
+    }
+
+    fn root(&self) -> PathBuf {
+        self.folder.path().canonicalize().unwrap()
+    }
+
+    fn project(&self) -> PathBuf {
+        self.root().join("project")
+    }
+
+    fn open(&self) -> Result<Store, StoreError> {
+        let registry = Registry::new(&self.root().join("state"), |_| Ok(Vec::new()));
+        Store::open(&registry.admit(&self.project()).unwrap())
+    }
+
+    fn store(&self) -> PathBuf {
+        self.project().join(FOLDER)
+    }
+
+    fn database(&self) -> PathBuf {
+        self.store().join(DATABASE)
+    }
+
+    fn log(&self) -> PathBuf {
+        let [log, _] = beside(&self.database());
+        log
+    }
+
+    /// Makes a log that puts a further event into the user's database, and returns its path.
+    fn foreign_log(&self) -> PathBuf {
+        let other = self.root().join("foreign");
+        fs::create_dir_all(&other).unwrap();
+        let database = other.join(DATABASE);
+        fs::copy(self.database(), &database).unwrap();
+        let store = Store::open_unchecked(&other).unwrap();
+        append(&store, "foreign");
+        let ([log, _], kept) = (beside(&database), self.root().join("foreign-wal"));
+        fs::copy(log, &kept).unwrap();
+        kept
+    }
+}
+
+fn append(store: &Store, name: &str) {
+    let event = Event::SettingSet { name: name.to_owned(), value: None };
+    store.write(|change| change.append(1_000, &[event])).unwrap();
+}
+
+fn revision(store: &Store) -> i64 {
+    store.read(|view: &View<'_>| view.revision()).unwrap()
+}
+
+/// Copies the files of a store, as they would lie there if its process was killed at this moment.
+fn copy(from: &Path, to: &Path, names: &[&str]) {
+    for name in names {
+        fs::copy(from.join(name), to.join(name)).unwrap();
+    }
+}
+
+#[test]
+fn a_log_that_was_put_beside_the_database_is_put_aside() {
+    let user = User::new();
+    let foreign = user.foreign_log();
+    fs::copy(&foreign, user.log()).unwrap();
+    let store = user.open().unwrap();
+    assert_eq!(revision(&store), 1);
+    let aside = log_put_aside(&user.database()).unwrap();
+    assert_eq!(fs::read(aside).unwrap(), fs::read(&foreign).unwrap());
+    append(&store, "mine");
+    drop(store);
+    assert_eq!(revision(&user.open().unwrap()), 2);
+}
+
+#[test]
+fn the_log_of_a_process_that_was_killed_is_taken_over() {
+    let user = User::new();
+    let killed = tempfile::tempdir().unwrap();
+    let files = [DATABASE, "callstack.db-wal", MARK];
+    let store = user.open().unwrap();
+    append(&store, "mine");
+    copy(&user.store(), killed.path(), &files);
+    drop(store);
+    assert!(!user.log().exists());
+    fs::remove_file(user.store().join(MARK)).unwrap();
+    copy(killed.path(), &user.store(), &files);
+    assert_eq!(revision(&user.open().unwrap()), 2);
+    assert_eq!(log_put_aside(&user.database()), None);
+
+    // With the mark of another log it is not.
+    copy(killed.path(), &user.store(), &files);
+    fs::write(user.store().join(MARK), "0".repeat(64)).unwrap();
+    assert_eq!(revision(&user.open().unwrap()), 1);
+    assert!(log_put_aside(&user.database()).is_some());
+}
+
+#[test]
+fn each_log_that_is_begun_again_is_marked() {
+    let user = User::new();
+    let killed = tempfile::tempdir().unwrap();
+    let files = [DATABASE, "callstack.db-wal", MARK];
+    let (store, other) = (user.open().unwrap(), user.open().unwrap());
+    let mut marks = Vec::new();
+    for count in 2..5 {
+        append(if count % 2 == 0 { &store } else { &other }, "mine");
+        // Empties the log, so that the next change begins it again.
+        store.erase().unwrap();
+        append(&other, "mine");
+        marks.push(fs::read(user.store().join(MARK)).unwrap());
+    }
+    let count = revision(&store);
+    copy(&user.store(), killed.path(), &files);
+    drop((store, other));
+    marks.dedup();
+    assert_eq!(marks.len(), 3);
+    copy(killed.path(), &user.store(), &files);
+    assert_eq!(revision(&user.open().unwrap()), count);
+}
+
+#[test]
+fn a_log_that_takes_the_place_of_the_one_in_use_is_not_read() {
+    let user = User::new();
+    let store = user.open().unwrap();
+    append(&store, "mine");
+    let foreign = user.foreign_log();
+    let beside = user.root().join("renamed");
+    fs::copy(&foreign, &beside).unwrap();
+    fs::rename(&beside, user.log()).unwrap();
+    assert_eq!(revision(&store), 2);
+    append(&store, "mine");
+    assert_eq!(revision(&store), 3);
+    drop(store);
+    let store = user.open().unwrap();
+    assert_eq!(revision(&store), 3);
+    let events = format!("{:?}", store.events_after(0, 10).unwrap());
+    assert!(events.contains("mine") && !events.contains("foreign"), "{events}");
+}
+
+#[test]
+fn a_log_of_a_database_without_a_key_on_record_is_taken_over() {
+    let user = User::new();
+    let foreign = user.foreign_log();
+    fs::copy(&foreign, user.log()).unwrap();
+    let registry = Registry::new(&user.root().join("state"), |_| Ok(Vec::new()));
+    registry.take_over(&user.project()).unwrap();
+    assert_eq!(revision(&user.open().unwrap()), 2);
+    assert!(!user.store().join(ASIDE).exists());
+}
