@@ -79,7 +79,8 @@ impl Store {
         let path = folder.join(DATABASE);
         let turns = Turns::at(&path);
         until_undisturbed(|| {
-            turns.with_another(|open, turns| come_back(&path, trusted, open, turns))?;
+            // By its own proof: the store at this path may have been deleted for good, and another one begun.
+            turns.with_another(|open, trusted| come_back(&path, trusted, open, &turns))?;
             refuse_emptied(&path)?;
             if writable(&path)?.is_none() {
                 let open = connect_read_only(&path, trusted)?.into();
@@ -106,7 +107,7 @@ impl Store {
         trusted: Option<&Trusted>,
     ) -> Self {
         let connections = Connections::new(path.clone(), open, access, trusted.cloned());
-        turns.add(connections.first());
+        turns.add(connections.first(), trusted);
         Self {
             path,
             connections,

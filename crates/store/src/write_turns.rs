@@ -9,6 +9,7 @@ use crate::connect::Open;
 use crate::error::StoreError;
 use crate::handle::FileId;
 use crate::history::History;
+use crate::trust::Trusted;
 
 static OPEN: Mutex<BTreeMap<PathBuf, Weak<Shared>>> = Mutex::new(BTreeMap::new());
 
@@ -20,8 +21,15 @@ pub struct Turns(Arc<Shared>);
 struct Shared {
     turn: Mutex<()>,
     /// The connections of the process to this database.
-    open: Mutex<Vec<Weak<Mutex<Open>>>>,
+    open: Mutex<Vec<Known>>,
     file: Mutex<Current>,
+}
+
+/// A connection, and the proof by which it was opened.
+#[derive(Debug)]
+struct Known {
+    connection: Weak<Mutex<Open>>,
+    trusted: Option<Trusted>,
 }
 
 /// The file with which the connections of the process continue after theirs had vanished.
@@ -68,25 +76,30 @@ impl Turns {
     }
 
     /// Takes note of a connection to the database.
-    pub(crate) fn add(&self, connection: &Arc<Mutex<Open>>) {
+    pub(crate) fn add(&self, connection: &Arc<Mutex<Open>>, trusted: Option<&Trusted>) {
         let mut open = lock(&self.0.open);
-        open.retain(|it| it.strong_count() > 0);
-        open.push(Arc::downgrade(connection));
+        open.retain(|it| it.connection.strong_count() > 0);
+        let connection = Arc::downgrade(connection);
+        open.push(Known { connection, trusted: trusted.cloned() });
     }
 
-    /// Runs something in a turn with an open connection of the process, if there is one, and returns its result. The
-    /// caller must hold neither a connection nor the turn.
+    /// Runs something in a turn with an open connection of the process and the proof by which it was opened, if there is
+    /// one, and returns its result. The caller must hold neither a connection nor the turn.
     pub(crate) fn with_another<T>(
         &self,
-        act: impl FnOnce(&mut Open, &Self) -> Result<Option<T>, StoreError>,
+        act: impl FnOnce(&mut Open, Option<&Trusted>) -> Result<Option<T>, StoreError>,
     ) -> Result<Option<T>, StoreError> {
-        let other = lock(&self.0.open).iter().find_map(Weak::upgrade);
-        let Some(other) = other else { return Ok(None) };
+        let other = lock(&self.0.open)
+            .iter()
+            .find_map(|known| Some((known.connection.upgrade()?, known.trusted.clone())));
+        let Some((other, trusted)) = other else { return Ok(None) };
         loop {
             let turn = self.take();
             match other.try_lock() {
-                Ok(mut open) => return act(&mut open, self),
-                Err(TryLockError::Poisoned(open)) => return act(&mut open.into_inner(), self),
+                Ok(mut open) => return act(&mut open, trusted.as_ref()),
+                Err(TryLockError::Poisoned(open)) => {
+                    return act(&mut open.into_inner(), trusted.as_ref());
+                }
                 Err(TryLockError::WouldBlock) => drop(turn),
             }
             // Its holder may be reading for long, which stops no writes.

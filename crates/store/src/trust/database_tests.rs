@@ -191,6 +191,19 @@ fn a_store_that_is_deleted_while_a_process_writes_to_it_stays_deleted() {
 }
 
 #[test]
+fn a_store_that_is_begun_after_another_was_deleted_gets_nothing_of_it() {
+    let user = User::new();
+    let (old, trusted) = (user.open("mine").unwrap(), user.admit("mine"));
+    user.registry().delete(&trusted).unwrap();
+    // It is refused as long as this process has the old one open.
+    let begun = user.admit("mine");
+    assert!(Store::open(&begun).is_err());
+    assert!(old.read(newest_event).is_err());
+    drop(old);
+    assert_eq!(revision(&Store::open(&begun).unwrap()), 0);
+}
+
+#[test]
 fn a_rollback_journal_is_refused() {
     let user = User::new();
     let mut journal = user.database("mine").into_os_string();
