@@ -4,7 +4,7 @@ use super::encoded::is_user_and_password;
 use super::judge::{always, has_random_run, is_likely_bare, is_mixed, is_random_bare, is_value};
 
 /// Raised when code outside of the tables changes the decision about secrets.
-pub(super) const VERSION: u32 = 6;
+pub(super) const VERSION: u32 = 7;
 
 /// A secret that stands in a form of its own.
 pub(super) struct Form {

@@ -36,6 +36,7 @@ fn is_reference(value: &str) -> bool {
         || (value.starts_with('/') && !is_random(value.trim_start_matches('/')))
         || value.contains("${")
         || is_left_out(value)
+        || is_digest(bare)
         || WORDS.contains(&numbered)
         || [
             "your",
@@ -64,6 +65,16 @@ fn is_reference(value: &str) -> bool {
 fn is_left_out(value: &str) -> bool {
     let at = value.find('…').or_else(|| value.find("..."));
     at.is_some_and(|at| !looks_made_up(value.get(..at).unwrap_or_default()))
+}
+
+/// Such as `sha256:…`.
+fn is_digest(lower: &str) -> bool {
+    let rest = lower.strip_prefix("sha").or_else(|| lower.strip_prefix("md5"));
+    let digest = rest.map(|rest| rest.trim_start_matches(|char: char| char.is_ascii_digit()));
+    digest.is_some_and(|rest| {
+        let rest = rest.strip_prefix([':', '-']).unwrap_or_default();
+        rest.len() >= 32 && rest.bytes().all(|byte| byte.is_ascii_hexdigit())
+    })
 }
 
 fn is_one_char(text: &str) -> bool {

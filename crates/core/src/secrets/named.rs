@@ -1,5 +1,7 @@
 //! Values that are secrets by their names: in settings, code, JSON, headers, command lines.
 
+mod lists;
+
 use std::ops::Range;
 
 use super::judge::{
@@ -7,6 +9,7 @@ use super::judge::{
     is_strong, is_value, is_whole_value,
 };
 use super::{escaped, names};
+use lists::{ITEM, begins_a_list};
 
 /// Bytes of a name, and of white space between a name and its value.
 const NAME: usize = 80;
@@ -45,13 +48,10 @@ struct Name<'a> {
     is_bare_pass: bool,
 }
 
-/// Whether a list is assigned where a name has ended: only such a name stands in the plural.
-fn begins_a_list(text: &str) -> bool {
-    let rest = text.strip_prefix(escaped::quote(text).unwrap_or_default()).unwrap_or(text);
-    let rest = rest.trim_start_matches([' ', '\t']);
-    escaped::sign(rest).is_some_and(|(_, length)| {
-        rest.get(length..).is_some_and(|rest| rest.trim_start_matches([' ', '\t']).starts_with('['))
-    })
+/// Returns the bytes of the signs of emphasis in Markdown that a text begins with.
+fn emphasis(text: &str) -> usize {
+    const MOST: usize = 3;
+    text.bytes().take(MOST).take_while(|byte| *byte == b'*').count()
 }
 
 impl<'a> Name<'a> {
@@ -80,9 +80,12 @@ impl<'a> Name<'a> {
         {
             return None;
         }
-        let kind = text.get(start..word.start)?;
+        let mut kind = text.get(start..word.start)?;
+        if kind.is_empty() && last == "key" {
+            kind = word_before(before);
+        }
         let is_argument = last == "key"
-            && kind.is_empty()
+            && start == word.start
             && before.last().is_some_and(|byte| matches!(byte, b'?' | b'&'));
         if !is_argument && !names::is_secret(kind, &last) {
             return None;
@@ -93,6 +96,7 @@ impl<'a> Name<'a> {
             end += quote.len();
             end += usize::from(bytes.get(end) == Some(&b']'));
         }
+        end += emphasis(text.get(end..)?);
         let is_bare_pass = last == "pass" && kind.is_empty();
         Some(Self { text, place, end, is_quoted: quote.is_some(), is_argument, is_bare_pass })
     }
@@ -103,15 +107,19 @@ impl<'a> Name<'a> {
         let Some((sign, length)) = escaped::sign(rest) else {
             return self.without_a_sign(at);
         };
-        let behind = self.behind_space(at + length);
+        let marks = rest.get(length..).map_or(0, emphasis);
+        let behind = self.behind_space(at + length + marks);
         let next = self.text.get(behind..).and_then(escaped::line_end);
         let from = next.map_or(behind, |length| self.behind_space(behind + length));
-        let is_tight = at == self.end && from == at + length;
+        let is_tight = at == self.end && from == at + length && marks == 0;
         if let Some(inner) = escaped::quoted(self.text, from) {
             return self.is_quoted_secret(&inner, is_tight && sign == '=').then_some(inner);
         }
         if self.text.get(from..).is_some_and(|rest| rest.starts_with('[')) {
             return self.several(from + 1);
+        }
+        if next.is_some() && self.text.get(from..).is_some_and(|rest| rest.starts_with(ITEM)) {
+            return self.items(from);
         }
         // A test's verdict that it passed is no secret.
         if self.is_bare_pass && !self.is_quoted {
@@ -150,31 +158,10 @@ impl<'a> Name<'a> {
                 || (value.contains(' ') && is_likely_phrase(value)))
     }
 
-    /// Returns the values of a list, from the first that is a secret to the last one.
-    fn several(&self, from: usize) -> Option<Range<usize>> {
-        const MOST: usize = 100;
-        let mut found: Option<Range<usize>> = None;
-        let mut at = self.behind_lines(from);
-        for _ in 0..MOST {
-            let Some(inner) = escaped::quoted(self.text, at) else { break };
-            // Lists of tokens are mostly those of a language.
-            let is_secret = self.is_quoted_secret(&inner, false)
-                && (self.is_password() || self.is(&inner, is_strong));
-            if found.is_some() || is_secret {
-                found = Some(found.map_or(inner.start, |it| it.start)..inner.end);
-            }
-            let quote = escaped::quote(self.text.get(inner.end..)?)?;
-            let behind = self.behind_lines(inner.end + quote.len());
-            if !self.text.get(behind..)?.starts_with(',') {
-                break;
-            }
-            at = self.behind_lines(behind + 1);
-        }
-        found
-    }
-
     fn without_a_sign(&self, at: usize) -> Option<Range<usize>> {
         self.element(at)
+            .or_else(|| self.next_element(at))
+            .or_else(|| self.record(at))
             .or_else(|| self.argument(at))
             .or_else(|| self.pair(at))
             .or_else(|| (at > self.end && !self.is_quoted).then(|| self.behind_a_space(at))?)
@@ -191,6 +178,42 @@ impl<'a> Name<'a> {
         let ends = |char: char| char.is_whitespace() || matches!(char, '<' | '&' | '\\' | '"');
         let judge = if self.is_password() { is_likely } else { is_likely_and_no_name };
         self.bare(at + length, ends, LEAST, judge)
+    }
+
+    /// `<td>name</td><td>value</td>`.
+    fn next_element(&self, at: usize) -> Option<Range<usize>> {
+        const TAGS: usize = 4;
+        if !self.text.get(..self.place.start)?.ends_with('>') {
+            return None;
+        }
+        let mut from = at;
+        for _ in 0..TAGS {
+            let rest = self.text.get(from..)?;
+            if !rest.starts_with('<') {
+                break;
+            }
+            let length = rest.get(..rest.floor_char_boundary(SPACE))?.find('>')? + 1;
+            from = self.behind_lines(from + length);
+        }
+        let ends = |char: char| char.is_whitespace() || matches!(char, '<' | '&' | '"');
+        let judge = if self.is_password() { is_likely_and_no_name } else { is_strong };
+        self.bare(from, ends, LEAST, judge).filter(|_| from > at)
+    }
+
+    /// `name | value` on a line of its own, as databases print a row over several lines.
+    fn record(&self, at: usize) -> Option<Range<usize>> {
+        let rest = self.text.get(at..)?.strip_prefix("| ")?;
+        if !self.line_before().trim().is_empty() {
+            return None;
+        }
+        let from = self.behind_space(self.text.len() - rest.len());
+        let judge = if self.is_password() { is_likely_and_no_name } else { is_strong };
+        let found = self.bare(from, ends_bare, LEAST, judge)?;
+        self.text
+            .get(found.end..)?
+            .trim_start_matches([' ', '\r'])
+            .starts_with('\n')
+            .then_some(found)
     }
 
     /// `define('NAME', 'value')` and the like.
@@ -331,7 +354,9 @@ impl<'a> Name<'a> {
             let is_next = self.text.get(at..)?.starts_with('-');
             return self.bare(at, ends_bare, LEAST, is_likely_bare).filter(|_| !is_next);
         }
-        if matches!(before.trim(), "ENV" | "ARG") && self.is_upper() {
+        let head = before.trim();
+        let is_set = matches!(head, "ENV" | "ARG" | "setx") || head.starts_with("set -");
+        if is_set && self.is_upper() {
             let found = self.bare(at, char::is_whitespace, LEAST, is_value)?;
             let is_secret = !(self.is_key_or_token() && self.is(&found, is_plain));
             return is_secret.then_some(found);
@@ -441,6 +466,13 @@ impl<'a> Name<'a> {
             || is_escaped
             || is_found()
     }
+}
+
+/// Returns the word in front of a text's last space, as `API` in front of `Key`.
+fn word_before(before: &[u8]) -> &str {
+    let Some(rest) = before.strip_suffix(b" ") else { return "" };
+    let length = rest.iter().rev().take(NAME).take_while(|byte| byte.is_ascii_alphabetic()).count();
+    rest.get(rest.len() - length..).and_then(|word| str::from_utf8(word).ok()).unwrap_or_default()
 }
 
 /// Where a value ends that stands without quotes.

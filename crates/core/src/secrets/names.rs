@@ -95,14 +95,21 @@ pub(super) fn is_secret(before: &str, ending: &str) -> bool {
             KEYS.iter().any(|key| kind.ends_with(key))
         }
         // Verbs such as `bypass` end so as well.
-        "pass" => before.is_empty() || before.ends_with(['_', '-']) || is_user(before),
+        "pass" => {
+            let kind = before.trim_end_matches('-');
+            // One of a compiler, such as the `first-pass`, is none.
+            kind.is_empty() || kind.ends_with('_') || is_user(kind)
+        }
         _ => true,
     }
 }
 
 /// Such as `dbPass`.
 fn is_user(before: &str) -> bool {
-    const USERS: [&str; 8] = ["db", "user", "smtp", "mail", "admin", "root", "auth", "mysql"];
+    const USERS: [&str; 18] = [
+        "db", "user", "smtp", "mail", "admin", "root", "auth", "mysql", "http", "ftp", "ssh",
+        "proxy", "sudo", "become", "ldap", "wifi", "key", "store",
+    ];
     let lower = before.to_ascii_lowercase();
     USERS.iter().any(|user| lower.ends_with(user))
 }
