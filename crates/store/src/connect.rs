@@ -178,8 +178,7 @@ pub(crate) fn connect_read_only(
     let connection = if has_own_log && let Ok(connection) = plain() {
         connection
     } else {
-        let uri = format!("file:{}?immutable=1", uri_path(path));
-        Connection::open_with_flags(uri, flags).map_err(failed)?
+        Connection::open_with_flags(unchanging(path), flags).map_err(failed)?
     };
     connection.busy_timeout(BUSY).map_err(failed)?;
     schema::check_readable(&connection, path)?;
@@ -336,6 +335,11 @@ fn is_refusal(error: &std::io::Error) -> bool {
     )
 }
 
+/// Returns the URI by which a database is opened as a file that nobody changes, without its log.
+pub(crate) fn unchanging(path: &Path) -> String {
+    format!("file:{}?immutable=1", uri_path(path))
+}
+
 /// A path as it stands in a URI, where it has to be ASCII and `?` and `#` mean something else.
 fn uri_path(path: &Path) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.~".contains(&byte);
@@ -370,8 +374,7 @@ mod tests {
         let path = folder.path().join(OsStr::from_bytes(b"a?b#c%41"));
         Connection::open(&path).unwrap().execute_batch("CREATE TABLE t (n)").unwrap();
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
-        let uri = format!("file:{}?immutable=1", uri_path(&path));
-        let connection = Connection::open_with_flags(uri, flags).unwrap();
+        let connection = Connection::open_with_flags(unchanging(&path), flags).unwrap();
         connection.query_row("SELECT count(*) FROM t", [], |_| Ok(())).unwrap();
     }
 }

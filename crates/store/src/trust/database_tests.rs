@@ -94,6 +94,17 @@ fn a_database_in_the_place_of_the_users_is_refused_and_left_as_it_is() {
 }
 
 #[test]
+fn another_database_in_a_project_that_was_moved_is_named() {
+    let user = User::new();
+    let moved = user.root().join("moved");
+    fs::rename(user.root().join("mine"), &moved).unwrap();
+    let inspect = || user.registry().inspect(&moved).unwrap().unwrap();
+    assert!(!inspect().has_other_database);
+    fs::copy(user.database("other"), moved.join(FOLDER).join(DATABASE)).unwrap();
+    assert!(inspect().has_other_database && !inspect().is_trusted);
+}
+
+#[test]
 fn a_database_that_was_put_there_is_used_once_it_is_trusted() {
     let user = User::new();
     fs::copy(user.database("other"), user.database("mine")).unwrap();

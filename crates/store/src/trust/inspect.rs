@@ -8,6 +8,7 @@ use rusqlite::{Connection, OpenFlags};
 use super::{
     DatabaseKey, Distrust, Record, Registry, StoreId, check_key, id_of, resolved, store_folder,
 };
+use crate::connect::unchanging;
 use crate::error::StoreError;
 use crate::locate::{DATABASE, FOLDER};
 
@@ -66,10 +67,11 @@ impl Registry {
         }
         let is_recorded = record.as_ref().is_some_and(|record| record.project == project);
         let is_other = obstacle.is_none()
-            && is_recorded
-            && match &id {
-                Some(id) => {
-                    is_other_database(&folder.join(DATABASE), self.records.key(id)?.as_ref())
+            && match &record {
+                // Also where the project was moved.
+                Some(record) => {
+                    let key = self.records.key(&record.id)?;
+                    is_other_database(&folder.join(DATABASE), key.as_ref())
                 }
                 None => false,
             };
@@ -95,11 +97,14 @@ impl Registry {
     }
 }
 
-/// Whether a database is another one than that with the key on record. Of one that can't be read nobody says so.
+/// Whether a database is another one than that with the key on record. Of one that can't be read nobody says so. A log
+/// beside it is not read.
 fn is_other_database(path: &Path, key: Option<&DatabaseKey>) -> bool {
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_NOFOLLOW
+        | OpenFlags::SQLITE_OPEN_URI;
     key.is_some()
-        && Connection::open_with_flags(path, flags).is_ok_and(|connection| {
+        && Connection::open_with_flags(unchanging(path), flags).is_ok_and(|connection| {
             matches!(check_key(&connection, path, key), Err(StoreError::Distrusted(_)))
         })
 }
