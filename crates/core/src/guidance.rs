@@ -18,8 +18,8 @@ pub const GUIDANCE: &str = "\
 Your work is a stack of frames, like function calls. When a frame is popped, its steps leave your context; only what \
 you return stays.
 
-- Push (stack_frame_push) before work with an outcome of its own: a subtask, an investigation, an attempt, and before \
-long output that you need once. Small steps need no frame.
+- Push (stack_frame_push) before work of ten calls and more with an outcome of its own: a subtask, an investigation, \
+an attempt; and before long output that you need once.
 - In one answer, calls after a push or activate belong to its frame, words and calls before a pop to the frame it \
 ends. So plan and activate, or pop, the next push or activate and its first calls may share one, in this order. See \
 how an edit ended before you pop.
@@ -31,7 +31,7 @@ paths, names, numbers, commands and outcome, decisions with reasons, open ends, 
 criterion whether it is met, and what was run and what only read.
 - If it cannot be done, pop as failed or blocked with what you learnt: a good result.
 - A frame that holds a user's request ends with your answer, nobody pops it. Push its long work.
-- Several parts ahead? Plan them (stack_frame_plan); stack_frame_activate starts the next. Finish children before \
+- Several such parts ahead? Plan them (stack_frame_plan); stack_frame_activate starts the next. Finish children before \
 their parent. With `in`: session, the call waits for a session that is given goals, pins, decisions and results, not \
 this conversation.
 - A decision that others must follow: stack_add_decision, when you take it; it outlives its frame, for all below the \
@@ -50,8 +50,8 @@ const FLAME_GUIDANCE: &str = "\
 Your work is a stack of frames, like function calls. When it is popped, its steps leave your context; only what you \
 return stays.
 
-- Push (flame_push) before work with an outcome of its own: a subtask, an investigation, an attempt, and before long \
-output that you need once (probes, surveys). Small steps need no frame.
+- Push (flame_push) before work of ten calls and more with an outcome of its own: a subtask, an investigation, an \
+attempt; and before long output that you need once (probes, surveys).
 - In one answer, calls after a push or activate belong to its frame, calls before a pop to the frame it ends. So a \
 pop, the next push or activate and its first calls may share one, in this order.
 - Choose a goal that can be checked: a test that passes.

@@ -105,8 +105,8 @@ fn told(call: &Call) -> String {
 pub fn naming(num: u64, first: &Call, calls: usize, chars: usize, dialect: Dialect) -> String {
     let (name, first, chars) = (name_of(num), told(first), thousands(chars));
     let calls = match calls {
-        1 => format!("the call in front of this step, `{first}`"),
-        calls => format!("the {calls} calls in front of this step, from `{first}` on"),
+        1 => format!("the call before those of this answer, `{first}`"),
+        calls => format!("the {calls} calls before those of this answer, from `{first}` on"),
     };
     let pop = dialect.tool("stack_frame_pop");
     format!(

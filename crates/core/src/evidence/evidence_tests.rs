@@ -315,7 +315,13 @@ fn files_outside_the_project_are_told_without_what_is_in_them() {
         original: Some(String::new()),
         ..Edit::default()
     };
-    assert!(told(&[wrote(new)], "", 200).starts_with("/tmp/probe.py new, 2 lines\n"));
+    assert!(told(&[wrote(new.clone())], "", 200).starts_with("/tmp/probe.py new, 2 lines\n"));
+    // Nor are experiments within it, which no check has to cover.
+    let experiment = Edit { path: "scratch/probe.py".to_owned(), ..new };
+    let checked = ran("cargo test", "test result: ok. 3 passed; 0 failed;", 0);
+    let told = told(&[checked, wrote(experiment)], "", 200);
+    assert!(told.starts_with("scratch/probe.py new, 2 lines\n"), "{told}");
+    assert!(!told.contains("after the last check"), "{told}");
 }
 
 #[test]

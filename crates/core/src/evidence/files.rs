@@ -8,7 +8,8 @@ use std::ops::RangeInclusive;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::terms::file_name;
+use super::room::is_experiment;
+use super::terms::{file_name, relative};
 use super::{Action, Activity, Call, Edit};
 use crate::masking::subject::numbered;
 use crate::outline::{definitions, is_outlined, outline};
@@ -146,6 +147,7 @@ fn passages(span: &[Activity], project: &str, room: usize) -> Vec<Passage> {
             follow(&mut followed, &edit.path, text);
         }
     }
+    followed.retain(|it| !is_experiment(relative(&it.path, project)));
     newest(followed, PASSAGE, room)
 }
 
@@ -196,7 +198,7 @@ fn heads(span: &[Activity], project: &str, passages: &[Passage], room: usize) ->
             .iter()
             .any(|passage| passage.path == head.path && passage.text.contains(&head.text))
     };
-    followed.retain(|head| !stands(head));
+    followed.retain(|head| !stands(head) && !is_experiment(relative(&head.path, project)));
     newest(followed, *HEAD.end(), room)
 }
 

@@ -50,6 +50,16 @@ fn a_text_is_followed_through_changes_of_it() {
 }
 
 #[test]
+fn experiments_do_not_stay() {
+    let span = [
+        edit("/home/me/app/scratch/probe.py", None, "import app\n"),
+        edit("/home/me/app/app.py", None, "import os\n"),
+        edit("scratch/other.py", None, "import app\n"),
+    ];
+    assert_eq!(texts(&kept(&span, "/home/me/app", WIDE)), [("/home/me/app/app.py", "import os\n")]);
+}
+
+#[test]
 fn what_was_removed_or_failed_or_has_a_secret_does_not_stay() {
     let mut failed = edit("a.rs", Some("x"), "fn not_there() {}");
     if let Activity::Called(call) = &mut failed {

@@ -7,6 +7,7 @@ use super::checks::{CheckRun, checks};
 use super::document::Document;
 use super::hunks::{Hunk, HunkLine};
 use super::reads::{FileRead, shown};
+use super::room::is_beside;
 use super::terms::relative;
 use super::{Action, Activity, Call, Failure, errors, reasons, shell};
 use crate::named_steps::{is_our_command, is_ours};
@@ -181,7 +182,9 @@ impl<'a> Work<'a> {
         let relative = |path| relative(path, self.project);
         for path in paths.iter().map(|path| relative(path)).filter(|it| is_path(it)) {
             self.since.retain(|it| it != path);
-            self.since.push(path.to_owned());
+            if !is_beside(path) {
+                self.since.push(path.to_owned());
+            }
             if !self.all.written.iter().any(|it| it == path) {
                 self.all.written.push(path.to_owned());
             }

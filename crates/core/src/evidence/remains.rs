@@ -174,7 +174,8 @@ fn is_check(line: &str) -> bool {
     !LOOKS.contains(&first) && words.any(|word| WORDS.contains(&word))
 }
 
-/// Returns the words of a command that identify it, up to the first one that is its object.
+/// Returns the words of a command that identify it, up to the first one that is its object. A program counts by its
+/// name, wherever it lies, and a module of Python as a program.
 fn program(line: &str) -> impl Iterator<Item = &str> {
     let line = match line.split_once(" && ") {
         Some((first, rest)) if first.starts_with("cd ") => rest,
@@ -184,7 +185,13 @@ fn program(line: &str) -> impl Iterator<Item = &str> {
     let is_what = |word: &&str| {
         !word.starts_with('-') && !word.contains(['/', '.', '|', '>', '&', ';', '"', '\''])
     };
-    line.split_whitespace().skip_while(is_set).take_while(is_what)
+    let mut words = line.split_whitespace().skip_while(is_set).peekable();
+    let path = words.next().unwrap_or_default();
+    let mut name = path.rsplit('/').next().unwrap_or_default();
+    if name.starts_with("python") && words.next_if_eq(&"-m").is_some() {
+        name = words.next().unwrap_or_default();
+    }
+    std::iter::once(name).chain(words).take_while(is_what)
 }
 
 /// Whether one of two commands does the same as the other, or more of it.

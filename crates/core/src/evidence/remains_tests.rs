@@ -53,6 +53,10 @@ fn what_failed_last_is_told_until_it_went_well() {
     assert_eq!(told(&[ran("pnpm test", "", 1), ran("pnpm test --all", "", 0)]), "");
     assert_eq!(told(&[ran("go test ./a", "", 1), ran("go test ./...", "", 0)]), "");
     assert_eq!(told(&[ran("cargo test one", "", 101), ran("cargo test", "", 0)]), "");
+    let python = "/opt/venv/bin/python -m pytest -q";
+    let red = format!("{python} --tb=line tests/test_a.py");
+    assert_eq!(told(&[ran(&red, "", 1), ran(python, "", 0)]), "");
+    assert_ne!(told(&[ran(&red, "", 1), ran("/opt/venv/bin/python -m mypy", "", 0)]), "");
     let other = told(&[ran("npm run build", "", 1), ran("npm run test", "", 0)]);
     assert_eq!(other, "failed when run last: `npm run build` (exit 1)");
 }

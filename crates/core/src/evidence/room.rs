@@ -325,16 +325,24 @@ pub(super) fn is_prose(path: &str) -> bool {
     kind.is_some_and(|kind| matches!(kind.as_str(), "md" | "mdx" | "markdown" | "txt" | "rst"))
 }
 
-/// Whether a path is absolute, and so does not depend on the project's folder.
-fn is_absolute(path: &str) -> bool {
-    path.starts_with('/') || path.get(1..3).is_some_and(|it| it == ":\\" || it == ":/")
+/// Whether a file is no part of the project's work: it lies outside of the project, or in a folder for experiments.
+pub(super) fn is_beside(path: &str) -> bool {
+    let is_absolute =
+        path.starts_with('/') || path.get(1..3).is_some_and(|it| it == ":\\" || it == ":/");
+    is_absolute || is_experiment(path)
+}
+
+/// Whether a file lies in a folder for experiments; its path is relative to the project's folder.
+pub(super) fn is_experiment(path: &str) -> bool {
+    const FOLDERS: [&str; 6] = ["scratch", ".scratch", "tmp", "temp", "sandbox", "playground"];
+    path.split_once('/').is_some_and(|(folder, _)| FOLDERS.contains(&folder))
 }
 
 fn cut(change: &FileChange, detail: Detail) -> FileChange {
     let mut cut = change.clone();
-    // The definitions in a file outside the project, such as a script that was tried, do not matter later.
-    let is_outside = is_absolute(&change.path);
-    let (symbols, lines) = if is_outside { (0, 0) } else { (detail.symbols, detail.lines) };
+    // The definitions in a script that was tried do not matter later.
+    let is_beside = is_beside(&change.path);
+    let (symbols, lines) = if is_beside { (0, 0) } else { (detail.symbols, detail.lines) };
     let symbols = if is_prose(&change.path) { symbols.min(SECTIONS) } else { symbols };
     // Tests are counted where they are many, which is right only for all of them.
     let counts_tests = symbols > SECTIONS;
@@ -347,7 +355,7 @@ fn cut(change: &FileChange, detail: Detail) -> FileChange {
         left = left.saturating_sub(1);
         stays
     });
-    cut.more = if is_outside { 0 } else { change.symbols.len() - cut.symbols.len() };
+    cut.more = if is_beside { 0 } else { change.symbols.len() - cut.symbols.len() };
     cut.lines.truncate(if change.symbols.is_empty() && !change.also { lines } else { 0 });
     cut.why.truncate(detail.why);
     // Names find places, whatever becomes of the file.

@@ -11,7 +11,7 @@ use crate::secrets::cut_to_token_budget;
 use crate::text::{CUT, estimate_tokens, format_duration};
 
 /// Estimated tokens for the results of all children of a frame that nobody pushed.
-const RESULTS: usize = 2_400;
+const RESULTS: usize = 4_000;
 
 /// A finished user turn or todo item.
 #[derive(Clone, Copy, Debug)]
@@ -76,8 +76,8 @@ pub fn unpushed(unpushed: &Unpushed<'_>) -> String {
         text.line("Frames inside it:");
         // Nobody has summed up these results, as the author of a frame around them would.
         let stays = |inner: &&Frame| inner.depth <= frame.depth + 1 && is_written(inner);
-        let children = unpushed.inside.iter().filter(stays).count();
-        let room = (RESULTS / children.max(1)).max(INNER_RESULTS);
+        let written = unpushed.inside.iter().filter(stays).filter_map(|it| it.results.as_deref());
+        let room = room(written.map(estimate_tokens).collect()).max(INNER_RESULTS);
         for inner in unpushed.inside {
             let below = inner.depth.saturating_sub(frame.depth + 1) as usize;
             let results = given(inner.results.as_deref()).filter(|_| stays(&inner));
@@ -102,6 +102,20 @@ pub fn unpushed(unpushed: &Unpushed<'_>) -> String {
     text.out
 }
 
+/// Returns the most tokens that each of several results may take, so that the long ones share what the short ones leave.
+fn room(mut sizes: Vec<usize>) -> usize {
+    sizes.sort_unstable();
+    let (mut left, mut count) = (RESULTS, sizes.len());
+    for size in sizes {
+        if size > left / count {
+            return left / count;
+        }
+        left -= size;
+        count -= 1;
+    }
+    RESULTS
+}
+
 /// Whether the results of a frame were written for later work.
 fn is_written(frame: &Frame) -> bool {
     use ResultsSource::{Agent, AgentAndCompaction, Compaction, Model, User};
@@ -115,6 +129,14 @@ mod tests {
 
     use super::*;
     use crate::frame::{Artifact, FrameNum, Identity};
+
+    #[test]
+    fn long_results_share_what_short_ones_leave() {
+        assert_eq!(room(vec![]), RESULTS);
+        assert_eq!(room(vec![100, 200, 3_000]), RESULTS);
+        assert_eq!(room(vec![100, 3_000, 3_000]), 1_950);
+        assert_eq!(room(vec![5_000, 5_000]), 2_000);
+    }
 
     fn frame(num: u64, title: &str, depth: u32) -> Frame {
         let identity = Identity { title: title.to_owned(), ..Identity::default() };
@@ -170,7 +192,7 @@ mod tests {
         let results_source = Some(ResultsSource::Agent);
         let child =
             |num, count| Frame { results: long(count), results_source, ..frame(num, "Part", 2) };
-        let inside = [child(3, 30), Frame { depth: 3, ..child(4, 30) }, child(5, 300)];
+        let inside = [child(3, 30), Frame { depth: 3, ..child(4, 30) }, child(5, 600)];
         let shown = unpushed(&replied(&turn, &inside, &KeptFiles::default()));
         let of = |from: &str, to: &str| {
             let (_, rest) = shown.split_once(from).unwrap();
@@ -178,7 +200,7 @@ mod tests {
         };
         assert_eq!(of("- f3 ", "- f4 "), 30, "{shown}");
         assert!(of("- f4 ", "- f5 ") < 10, "what its parent returned tells of it: {shown}");
-        assert!((60..200).contains(&of("- f5 ", "Every step")), "{shown}");
+        assert!((200..500).contains(&of("- f5 ", "Every step")), "{shown}");
     }
 
     #[test]
