@@ -17,7 +17,7 @@ use crate::handle::{FileId, Handle, LogFiles};
 use crate::logs::LOGS;
 use crate::presence::{Absence, Presence, beside, id, logs_at};
 use crate::schema;
-use crate::trust::{self, DatabaseKey, Distrust, LogMark, LogOrigin, Trusted};
+use crate::trust::{self, DatabaseKey, Distrust, LogKey, LogMark, LogOrigin, Trusted};
 
 /// How long a process waits for another one that writes.
 pub(crate) const BUSY: Duration = Duration::from_secs(5);
@@ -57,7 +57,9 @@ impl Open {
     /// Marks the write-ahead log as the store's own, after it was written to.
     pub(crate) fn mark_log(&mut self, path: &Path) -> Result<(), StoreError> {
         match (&mut self.mark, &self.presence) {
-            (Some(mark), Some(presence)) => mark.put(path, presence.log()),
+            (Some(mark), Some(presence)) => {
+                mark.put(path, presence.log(), self.logged.load(Ordering::Relaxed))
+            }
             _ => Ok(()),
         }
     }
@@ -81,8 +83,16 @@ impl From<Connection> for Open {
 }
 
 impl Drop for Open {
-    /// Has it noted that SQLite writes to the database when its last connection is closed.
+    /// Has it noted that SQLite writes to the database when its last connection is closed, unless another program has
+    /// written to the log.
     fn drop(&mut self) {
+        if let (Some(mark), Some(presence)) = (&self.mark, &self.presence)
+            && !mark.is_intact(&self.path, presence.log())
+        {
+            let never = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
+            drop(self.connection.set_db_config(never, true));
+            return;
+        }
         if let Some(presence) = &self.presence
             && self.file().is_some_and(|file| id(&self.path) == Some(file))
         {
@@ -115,7 +125,7 @@ pub(crate) fn connect(path: &Path, trusted: Option<&Trusted>) -> Result<Open, St
     };
     check_beginning(&handle, path)?;
     refuse_journal(path, expected.is_some())?;
-    trust::check_log(path, expected.as_ref())?;
+    trust::check_log(path, trusted)?;
     let is_fresh = is_unused(path);
     let before = logs_at(path);
     let mut connection = open_database(path)?;
@@ -141,7 +151,13 @@ pub(crate) fn connect(path: &Path, trusted: Option<&Trusted>) -> Result<Open, St
         }
         _ => None,
     };
-    let mark = key.clone().map(LogMark::new);
+    let mark = match (&key, &presence) {
+        (Some(key), Some(presence)) => {
+            let key = LogKey::new(key.clone(), path, trusted)?;
+            Some(LogMark::new(key, path, presence.log(), expected.is_some()))
+        }
+        _ => None,
+    };
     let (closing, handle, owned) = (None, Some(handle), path.to_path_buf());
     let mut open = Open { connection, presence, logged, closing, mark, handle, path: owned };
     // Before the key is on record, from which on a log needs the mark.
@@ -172,7 +188,7 @@ pub(crate) fn connect_read_only(
         connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(()))?;
         Ok::<_, rusqlite::Error>(connection)
     };
-    let has_own_log = trust::log_origin(path, expected.as_ref())? == LogOrigin::Own;
+    let has_own_log = trust::log_origin(path, trusted)? == LogOrigin::Own;
     // In a folder that can't be written, WAL has no place for its index; the content of the last checkpoint can still
     // be read as an unchanging file. So it is beside a log of somebody else.
     let connection = if has_own_log && let Ok(connection) = plain() {

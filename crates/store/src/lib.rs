@@ -67,7 +67,7 @@ pub use schema::VERSION as SCHEMA_VERSION;
 pub use search::{IndexedMessage, said_of};
 pub use store::{Store, View};
 pub use suggestions::{StoredSuggestion, SuggestionCounts};
-pub use trust::{Distrust, Inspection, Record, Registry, StoreId, TakenOver, Trusted};
+pub use trust::{Distrust, Foreign, Inspection, Record, Registry, StoreId, TakenOver, Trusted};
 pub use unreadable::{LeftOut, Omitted};
 pub use watch::{StopWatch, Watch};
 pub use words::Narrowed;

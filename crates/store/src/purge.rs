@@ -32,7 +32,7 @@ use crate::frames::frame_num;
 use crate::places::MessageRange;
 use crate::project::{signed, sql};
 use crate::store::{Store, View};
-use crate::trust::log_put_aside;
+use crate::trust::logs_put_aside;
 use crate::unreadable::{bytes_of, event_of};
 
 use copies::Going;
@@ -170,15 +170,16 @@ impl Store {
         })
     }
 
-    /// Writes the whole file again, so that nothing of the purged content is left in it. A write-ahead log that was put
-    /// aside is deleted.
+    /// Writes the whole file again, so that nothing of the purged content is left in it. Write-ahead logs that were put
+    /// aside are deleted.
     pub fn erase(&self) -> Result<Erased, StoreError> {
         let failed = |source| at(self.path(), source);
-        if let Some(path) = log_put_aside(self.path()) {
+        for path in logs_put_aside(self.path()) {
             fs::remove_file(&path).map_err(|source| StoreError::Io { path, source })?;
         }
         self.with_connection(|open| {
             open.execute_batch("VACUUM").map_err(failed)?;
+            open.mark_log(self.path())?;
             let erased = match open.parts() {
                 (connection, Some(presence)) => {
                     let empty = || empty_log(connection);

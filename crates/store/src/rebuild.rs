@@ -12,7 +12,7 @@ use crate::error::StoreError;
 use crate::frames::frame_num;
 use crate::project;
 use crate::store::{Store, View};
-use crate::trust::log_put_aside;
+use crate::trust::logs_put_aside;
 use crate::unreadable::{LeftOut, Omitted, bytes_of};
 
 /// Tables that are derived from the events, children before those that they refer to.
@@ -54,8 +54,8 @@ pub struct Health {
     pub events: u64,
     /// Unreadable events, which a rebuild leaves out.
     pub omitted: Omitted,
-    /// A write-ahead log that lay beside the database, is not the store's own and was put aside.
-    pub log_aside: Option<PathBuf>,
+    /// Write-ahead logs that lay beside the database without a mark of the store's, and were put aside.
+    pub logs_aside: Vec<PathBuf>,
 }
 
 /// The result of a rebuild.
@@ -78,12 +78,12 @@ impl Store {
                 Ok(Health {
                     damage,
                     events,
-                    log_aside: log_put_aside(self.path()),
+                    logs_aside: logs_put_aside(self.path()),
                     ..Health::default()
                 })
             });
         }
-        let mut health = Health { log_aside: log_put_aside(self.path()), ..Health::default() };
+        let mut health = Health { logs_aside: logs_put_aside(self.path()), ..Health::default() };
         let outcome = self.write(|change| {
             let view = change.view();
             health.damage = damage(&view)?;

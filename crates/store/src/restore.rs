@@ -123,13 +123,13 @@ fn restore_from(
         let expected = expected_key(trusted)?;
         let is_ours = absence == Absence::WithoutLog;
         if is_ours && open.presence.as_ref().is_some_and(|it| it.has_other_log(path)) {
-            if trust::log_origin(path, expected.as_ref())? == LogOrigin::Own {
+            if trust::log_origin(path, trusted)? == LogOrigin::Own {
                 return overwritten::restore(path, trusted, open, turns, true);
             }
             trust::put_log_aside(path)?;
         }
         if !is_ours {
-            trust::check_log(path, expected.as_ref())?;
+            trust::check_log(path, trusted)?;
             let mut found = open_database(path)?;
             found.busy_timeout(BUSY).map_err(|source| at(path, source))?;
             schema::check_ours(&found, path)?;

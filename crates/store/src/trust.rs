@@ -30,8 +30,10 @@ use record::Records;
 use store_folder::Content;
 
 pub(crate) use database::{DatabaseKey, check as check_key};
-pub use inspect::Inspection;
-pub(crate) use log::{LogMark, LogOrigin, check_log, log_origin, log_put_aside, put_log_aside};
+pub use inspect::{Foreign, Inspection};
+pub(crate) use log::{
+    LogKey, LogMark, LogOrigin, check_log, log_origin, logs_put_aside, put_log_aside,
+};
 pub use record::{Record, StoreId};
 pub use refusal::Distrust;
 pub use take_over::TakenOver;

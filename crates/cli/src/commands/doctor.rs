@@ -241,13 +241,15 @@ fn sound(report: &mut Report, engine: &Engine, health: &Health) -> Result<(), Co
 }
 
 fn log_aside(report: &mut Report, health: &Health) {
-    let Some(path) = &health.log_aside else { return };
-    report.data["store"]["logAside"] = json!(path);
-    report.remark(
-        format!("{} lay beside the database, and callstack had not written it", path.display()),
-        "Delete it, unless it belongs to a backup of yours: then put it back as callstack.db-wal and run \
-         `callstack trust` before anything else.",
-    );
+    report.data["store"]["logsAside"] = json!(health.logs_aside);
+    for path in &health.logs_aside {
+        report.remark(
+            format!("{} is a log of writes that was put aside: it has no mark of callstack's", path.display()),
+            "It came from elsewhere, or from a process that was killed before its change was done. Delete it, unless it \
+             belongs to a backup that you have put back: then put back database and log, the log as callstack.db-wal, \
+             and run `callstack trust` before anything else.",
+        );
+    }
 }
 
 /// Returns the error of an event that the tables leave out, or would leave out if they were derived again.

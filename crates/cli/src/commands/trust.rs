@@ -1,7 +1,9 @@
 use std::path::{Path, PathBuf};
 
 use callstack_engine::{EngineError, Kind, SystemWorld, World as _};
-use callstack_store::{Distrust, FOLDER, Inspection, Record, Registry, StoreError, TakenOver};
+use callstack_store::{
+    Distrust, FOLDER, Foreign, Inspection, Record, Registry, StoreError, TakenOver,
+};
 use serde_json::{Value, json};
 
 use crate::args::Agreement;
@@ -233,8 +235,11 @@ fn tell(page: &mut Page, found: &Inspection) {
         }
         (Some(_), _) => {}
         (None, _) if found.is_trusted => line(GOOD, "it is trusted"),
-        (None, Some(_)) if found.has_other_database => {
+        (None, Some(_)) if found.foreign == Some(Foreign::Database) => {
             line(WARN, "its database is not the one that callstack made here");
+        }
+        (None, Some(_)) if found.foreign == Some(Foreign::Log) => {
+            line(WARN, "the log of writes beside its database has no mark of callstack's");
         }
         (None, Some(record)) => {
             line(WARN, &format!("it was made in {}", record.project.display()));

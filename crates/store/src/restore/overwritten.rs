@@ -104,7 +104,7 @@ pub(crate) fn open_overwritten(
     }
     let failed = |source| StoreError::Io { path: path.to_path_buf(), source };
     let expected = expected_key(trusted)?;
-    trust::check_log(path, expected.as_ref())?;
+    trust::check_log(path, trusted)?;
     let alone = alone(&path.with_file_name(LOCK))?;
     if is_overwritten() && settle(path, expected.as_ref(), None, turns.history())?.is_none() {
         return Err(refused(path));

@@ -71,7 +71,7 @@ impl Trusted {
 
     /// Returns the records and the id of the store that is there now: another process may have begun it again, under
     /// an id of its own. None for a store whose record nobody asks for.
-    fn recorded(&self) -> Result<Option<(&Records, StoreId)>, StoreError> {
+    pub(super) fn recorded(&self) -> Result<Option<(&Records, StoreId)>, StoreError> {
         let (Some(registry), Some(id)) = (&self.registry, &self.id) else { return Ok(None) };
         if registry.is_named(&self.project) {
             return Ok(None);

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use crate::error::StoreError;
 use crate::locate::{DATABASE, FOLDER};
 use crate::store::{Store, View};
-use crate::trust::{Distrust, Registry, Trusted};
+use crate::trust::{Distrust, Foreign, Registry, Trusted};
 
 /// A user with two projects that have stores.
 struct User {
@@ -80,7 +80,7 @@ fn a_database_in_the_place_of_the_users_is_refused_and_left_as_it_is() {
     is_refused(user.open("mine"));
     assert_eq!(fs::read(&mine).unwrap(), before);
     let found = user.registry().inspect(&user.root().join("mine")).unwrap().unwrap();
-    assert!(found.has_other_database && !found.is_trusted);
+    assert_eq!((found.foreign, found.is_trusted), (Some(Foreign::Database), false));
 
     // A backup of the user's own has the key.
     fs::copy(&backup, &mine).unwrap();
@@ -99,9 +99,9 @@ fn another_database_in_a_project_that_was_moved_is_named() {
     let moved = user.root().join("moved");
     fs::rename(user.root().join("mine"), &moved).unwrap();
     let inspect = || user.registry().inspect(&moved).unwrap().unwrap();
-    assert!(!inspect().has_other_database);
+    assert_eq!(inspect().foreign, None);
     fs::copy(user.database("other"), moved.join(FOLDER).join(DATABASE)).unwrap();
-    assert!(inspect().has_other_database && !inspect().is_trusted);
+    assert_eq!((inspect().foreign, inspect().is_trusted), (Some(Foreign::Database), false));
 }
 
 #[test]

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, OpenFlags};
 
 use super::{
-    DatabaseKey, Distrust, Record, Registry, StoreId, check_key, id_of, resolved, store_folder,
+    DatabaseKey, Distrust, LogKey, LogOrigin, Record, Registry, StoreId, check_key, id_of, log,
+    resolved, store_folder,
 };
 use crate::connect::unchanging;
 use crate::error::StoreError;
@@ -14,6 +15,15 @@ use crate::locate::{DATABASE, FOLDER};
 
 /// The most files of a folder that are read.
 const MOST: u64 = 100_000;
+
+/// A part of a store that somebody else may have put there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Foreign {
+    /// Its database is not the one that is on record.
+    Database,
+    /// The log of writes beside its database has no mark of the store's.
+    Log,
+}
 
 /// A store as it looks from outside.
 #[derive(Debug)]
@@ -26,8 +36,8 @@ pub struct Inspection {
     pub record: Option<Record>,
     /// Whether it is trusted as it is.
     pub is_trusted: bool,
-    /// Whether its database is not the one that is on record.
-    pub has_other_database: bool,
+    /// The part of it that is not the store's own.
+    pub foreign: Option<Foreign>,
     /// How many files there are in it, and their bytes.
     pub files: (u64, u64),
     /// The bytes of the database, if there is one.
@@ -66,15 +76,13 @@ impl Registry {
             record = id.as_ref().map(|id| self.records.read(id)).transpose()?.flatten();
         }
         let is_recorded = record.as_ref().is_some_and(|record| record.project == project);
-        let is_other = obstacle.is_none()
-            && match &record {
-                // Also where the project was moved.
-                Some(record) => {
-                    let key = self.records.key(&record.id)?;
-                    is_other_database(&folder.join(DATABASE), key.as_ref())
-                }
-                None => false,
-            };
+        let foreign = match &record {
+            // Also where the project was moved.
+            Some(record) if obstacle.is_none() => {
+                self.foreign(&folder.join(DATABASE), &record.id)?
+            }
+            _ => None,
+        };
         let mut files = (0, 0);
         let mut changed = time(&metadata);
         // No link is followed.
@@ -82,8 +90,8 @@ impl Registry {
             count(&folder, &mut files, &mut changed);
         }
         Ok(Some(Inspection {
-            is_trusted: obstacle.is_none() && is_recorded && !is_other,
-            has_other_database: is_other,
+            is_trusted: obstacle.is_none() && is_recorded && foreign.is_none(),
+            foreign,
             id,
             record,
             files,
@@ -97,16 +105,27 @@ impl Registry {
     }
 }
 
+impl Registry {
+    /// Returns the part of a recorded store with the database at `path` that is not its own.
+    fn foreign(&self, path: &Path, id: &StoreId) -> Result<Option<Foreign>, StoreError> {
+        let Some(key) = self.records.key(id)? else { return Ok(None) };
+        if is_other_database(path, &key) {
+            return Ok(Some(Foreign::Database));
+        }
+        let key = LogKey::recorded(key, path, &self.records.folder_of(id));
+        Ok((log::origin(path, &key)? == LogOrigin::Foreign).then_some(Foreign::Log))
+    }
+}
+
 /// Whether a database is another one than that with the key on record. Of one that can't be read nobody says so. A log
 /// beside it is not read.
-fn is_other_database(path: &Path, key: Option<&DatabaseKey>) -> bool {
+fn is_other_database(path: &Path, key: &DatabaseKey) -> bool {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
         | OpenFlags::SQLITE_OPEN_NOFOLLOW
         | OpenFlags::SQLITE_OPEN_URI;
-    key.is_some()
-        && Connection::open_with_flags(unchanging(path), flags).is_ok_and(|connection| {
-            matches!(check_key(&connection, path, key), Err(StoreError::Distrusted(_)))
-        })
+    Connection::open_with_flags(unchanging(path), flags).is_ok_and(|connection| {
+        matches!(check_key(&connection, path, Some(key)), Err(StoreError::Distrusted(_)))
+    })
 }
 
 /// Counts the files in a folder, of which some may come and go.

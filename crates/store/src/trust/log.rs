@@ -3,15 +3,17 @@
 //!
 //! A log begins with a header that SQLite chooses at random whenever it begins the log again. The mark is a hash of that
 //! header and of the database's key, so that only who knows the key can make it. It is on the disk before a change is
-//! acknowledged: a log that has another header holds nothing that was acknowledged.
+//! acknowledged: a log that has another header holds nothing that was acknowledged. It lies in the user's state folder,
+//! and a copy in the store for the others of a group that shares it.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read as _, Seek as _, Write as _};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use sha2::{Digest as _, Sha256};
 
-use super::DatabaseKey;
+use super::{DatabaseKey, Trusted};
 use crate::error::StoreError;
 use crate::handle::{FileId, Handle};
 use crate::messages::hex;
@@ -20,44 +22,137 @@ use crate::presence::{beside, logs_at};
 
 /// The file in the store's folder that holds the mark.
 pub(crate) const MARK: &str = "callstack.db-wal-mark";
-/// The place of a log that was put aside, in the store's folder.
+/// The same in the store's folder of the user's state folder.
+pub(super) const RECORDED: &str = "log";
+/// The beginning of the names of logs that were put aside, in the store's folder.
 pub(crate) const ASIDE: &str = "callstack.db-wal-unknown";
 
 /// The header of a write-ahead log: <https://sqlite.org/fileformat2.html#the_write_ahead_log>.
 type Header = [u8; 32];
 
+/// The key of a database, and where the mark of its log is.
+#[derive(Clone, Debug)]
+pub(crate) struct LogKey {
+    key: DatabaseKey,
+    /// The mark in the user's state folder; none where nothing is on record.
+    recorded: Option<PathBuf>,
+    /// The one in the store's folder.
+    beside: PathBuf,
+}
+
+impl LogKey {
+    /// That of the database at `path`.
+    pub(crate) fn new(
+        key: DatabaseKey,
+        path: &Path,
+        trusted: Option<&Trusted>,
+    ) -> Result<Self, StoreError> {
+        let recorded = trusted.map(Trusted::recorded).transpose()?.flatten();
+        Ok(match recorded {
+            Some((records, id)) => Self::recorded(key, path, &records.folder_of(&id)),
+            None => Self { key, recorded: None, beside: path.with_file_name(MARK) },
+        })
+    }
+
+    /// The same of a store on record, to which a `folder` in the user's state folder belongs.
+    pub(super) fn recorded(key: DatabaseKey, path: &Path, folder: &Path) -> Self {
+        Self { key, recorded: Some(folder.join(RECORDED)), beside: path.with_file_name(MARK) }
+    }
+
+    /// The marks to be written: one for this user, and one for others who may use the store.
+    fn marks(&self) -> impl Iterator<Item = &PathBuf> {
+        let folder = self.beside.parent();
+        let is_shared = || folder.is_some_and(|folder| is_shared(folder).unwrap_or(false));
+        let beside = (self.recorded.is_none() || is_shared()).then_some(&self.beside);
+        self.recorded.iter().chain(beside)
+    }
+
+    /// Whether a log with this header has the mark.
+    fn has_marked(&self, header: &Header) -> bool {
+        let hash = self.hash(header);
+        self.recorded.iter().chain([&self.beside]).any(|mark| {
+            let mut text = String::new();
+            let mark = open_plain(OpenOptions::new().read(true), mark);
+            let read = mark.and_then(|mark| mark.take(100).read_to_string(&mut text));
+            read.is_ok() && text.trim_end() == hash
+        })
+    }
+
+    fn hash(&self, header: &Header) -> String {
+        hex(&Sha256::new().chain_update(self.key.to_bytes()).chain_update(header).finalize())
+    }
+}
+
 /// Marks the write-ahead log of a database as the store's own.
 #[derive(Debug)]
 pub(crate) struct LogMark {
-    key: DatabaseKey,
-    /// The header that has the mark, as far as this connection knows.
-    marked: Option<Header>,
+    key: LogKey,
+    /// The header of the log that is the store's own, as far as this connection knows.
+    known: Option<Header>,
 }
 
 impl LogMark {
-    pub(crate) fn new(key: DatabaseKey) -> Self {
-        Self { key, marked: None }
+    /// For the log beside the database at `path`, which is known to be the store's own; it has no mark yet unless it
+    /// `is_marked`.
+    pub(crate) fn new(key: LogKey, path: &Path, log: FileId, is_marked: bool) -> Self {
+        let [log_path, _] = beside(path);
+        let header = header_of(&log_path, Some(log)).ok().flatten();
+        Self { key, known: header.filter(|_| is_marked) }
     }
 
-    /// Marks the log beside the database at `path` after it was written to, and returns once that is on the disk.
-    /// Nothing is marked if `log` is not that file any more.
-    pub(crate) fn put(&mut self, path: &Path, log: FileId) -> Result<(), StoreError> {
+    /// Marks the log beside the database at `path` after it was written to, up to a number of `pages`, and returns once
+    /// that is on the disk. Nothing is marked if `log` is not that file any more; an error if somebody else has written
+    /// to it.
+    pub(crate) fn put(&mut self, path: &Path, log: FileId, pages: i32) -> Result<(), StoreError> {
+        const PATIENCE: Duration = Duration::from_secs(1);
+        const PAUSE: Duration = Duration::from_millis(2);
         let [log_path, _] = beside(path);
         let failed = |source| StoreError::Io { path: log_path.clone(), source };
-        let Some(header) = header_of(&log_path, Some(log)).map_err(failed)? else { return Ok(()) };
-        if self.marked == Some(header) {
-            return Ok(());
+        let begun = Instant::now();
+        loop {
+            let header = header_of(&log_path, Some(log)).map_err(failed)?;
+            let Some(header) = header.filter(|header| self.known != Some(*header)) else {
+                return Ok(());
+            };
+            if self.key.has_marked(&header) {
+                self.known = Some(header);
+                return Ok(());
+            }
+            if ends_alike(&log_path, &header, pages).map_err(failed)? {
+                self.write(path, &log_path, log)?;
+            } else if begun.elapsed() > PATIENCE {
+                let detail = "another program has written to its write-ahead log".to_owned();
+                return Err(StoreError::Corrupt { path: path.to_path_buf(), detail });
+            } else {
+                // Another process may have begun the log again since, and is about to mark it.
+                std::thread::sleep(PAUSE);
+            }
         }
-        let mark = path.with_file_name(MARK);
-        let failed = |source| StoreError::Io { path: mark.clone(), source };
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(false);
-        let mut file = open_plain(&mut options, &mark).map_err(failed)?;
-        file.lock().map_err(failed)?;
-        // Another process may have begun the log again, and marked it, while this one waited.
-        let Some(header) = header_of(&log_path, Some(log)).map_err(failed)? else { return Ok(()) };
-        write(&mut file, path, &hash(&self.key, &header)).map_err(failed)?;
-        self.marked = Some(header);
+    }
+
+    /// Whether the log is as processes that know the key have left it: what it holds may be written to the database.
+    pub(crate) fn is_intact(&self, path: &Path, log: FileId) -> bool {
+        let [log_path, _] = beside(path);
+        match header_of(&log_path, Some(log)) {
+            Ok(Some(header)) => self.known == Some(header) || self.key.has_marked(&header),
+            header => header.is_ok(),
+        }
+    }
+
+    /// Writes the mark of the log as it is now: another process may have begun it again meanwhile.
+    fn write(&self, path: &Path, log_path: &Path, log: FileId) -> Result<(), StoreError> {
+        let failed = |path: &Path, source| StoreError::Io { path: path.to_path_buf(), source };
+        for mark in self.key.marks() {
+            let mut options = OpenOptions::new();
+            options.write(true).create(true).truncate(false);
+            let mut file = open_plain(&mut options, mark).map_err(|it| failed(mark, it))?;
+            file.lock().map_err(|it| failed(mark, it))?;
+            let header = header_of(log_path, Some(log)).map_err(|it| failed(log_path, it))?;
+            let Some(header) = header else { return Ok(()) };
+            let is_beside = *mark == self.key.beside;
+            let written = write(&mut file, path, &self.key.hash(&header), is_beside);
+            written.map_err(|it| failed(mark, it))?;
+        }
         Ok(())
     }
 }
@@ -75,8 +170,8 @@ pub(crate) enum LogOrigin {
 
 /// Makes sure that the log beside the database at `path` is the store's own before it is opened. Another one is put
 /// aside.
-pub(crate) fn check_log(path: &Path, key: Option<&DatabaseKey>) -> Result<(), StoreError> {
-    match log_origin(path, key)? {
+pub(crate) fn check_log(path: &Path, trusted: Option<&Trusted>) -> Result<(), StoreError> {
+    match log_origin(path, trusted)? {
         LogOrigin::Own => Ok(()),
         LogOrigin::Unclear => Err(StoreError::Disturbed { path: path.to_path_buf() }),
         LogOrigin::Foreign => put_log_aside(path),
@@ -84,15 +179,19 @@ pub(crate) fn check_log(path: &Path, key: Option<&DatabaseKey>) -> Result<(), St
 }
 
 /// Finds out whose log lies beside the database at `path`.
-pub(crate) fn log_origin(path: &Path, key: Option<&DatabaseKey>) -> Result<LogOrigin, StoreError> {
+pub(crate) fn log_origin(path: &Path, trusted: Option<&Trusted>) -> Result<LogOrigin, StoreError> {
+    let Some(key) = trusted.map(Trusted::database_key).transpose()?.flatten() else {
+        return Ok(LogOrigin::Own);
+    };
+    origin(path, &LogKey::new(key, path, trusted)?)
+}
+
+/// The same where the key of the database is known.
+pub(super) fn origin(path: &Path, key: &LogKey) -> Result<LogOrigin, StoreError> {
     let [log, index] = beside(path);
     let failed = |source| StoreError::Io { path: log.clone(), source };
-    let Some(key) = key else { return Ok(LogOrigin::Own) };
     let Some(header) = header_of(&log, None).map_err(failed)? else { return Ok(LogOrigin::Own) };
-    let mark = open_plain(OpenOptions::new().read(true), &path.with_file_name(MARK));
-    let mut text = String::new();
-    let read = mark.and_then(|mark| mark.take(100).read_to_string(&mut text));
-    if read.is_ok() && text.trim_end() == hash(key, &header) {
+    if key.has_marked(&header) {
         return Ok(LogOrigin::Own);
     }
     if let Some(own) = Handle::logs_open_at(path) {
@@ -115,8 +214,12 @@ pub(crate) fn log_origin(path: &Path, key: Option<&DatabaseKey>) -> Result<LogOr
 
 /// Moves the log beside the database at `path` to where SQLite does not find it.
 pub(crate) fn put_log_aside(path: &Path) -> Result<(), StoreError> {
+    const MOST: usize = 100;
     let [log, _] = beside(path);
-    match fs::rename(&log, path.with_file_name(ASIDE)) {
+    let place = |num: usize| path.with_file_name(format!("{ASIDE}-{num}"));
+    let is_free = |place: &PathBuf| fs::symlink_metadata(place).is_err();
+    let aside = (1..MOST).map(place).find(is_free).unwrap_or_else(|| place(MOST));
+    match fs::rename(&log, aside) {
         Err(source) if source.kind() != io::ErrorKind::NotFound => {
             Err(StoreError::Io { path: log, source })
         }
@@ -124,10 +227,38 @@ pub(crate) fn put_log_aside(path: &Path) -> Result<(), StoreError> {
     }
 }
 
-/// Returns where a log lies that was put aside from the database at `path`; none if there is none.
-pub(crate) fn log_put_aside(path: &Path) -> Option<PathBuf> {
-    let path = path.with_file_name(ASIDE);
-    fs::symlink_metadata(&path).is_ok().then_some(path)
+/// Returns the logs that were put aside from the database at `path`.
+pub(crate) fn logs_put_aside(path: &Path) -> Vec<PathBuf> {
+    let entries = path.parent().and_then(|folder| fs::read_dir(folder).ok());
+    let paths = entries.into_iter().flatten().flatten().map(|entry| entry.path());
+    let is_aside = |path: &PathBuf| {
+        path.file_name().and_then(|name| name.to_str()).is_some_and(|name| name.starts_with(ASIDE))
+    };
+    let mut found: Vec<_> = paths.filter(is_aside).collect();
+    found.sort();
+    found
+}
+
+/// Whether the last of a number of `pages` that were written to a log has the random part of its header, which SQLite
+/// writes in front of each page.
+fn ends_alike(log: &Path, header: &Header, pages: i32) -> io::Result<bool> {
+    const HEAD: u64 = 24;
+    let Some(before) = u64::try_from(pages).ok().and_then(|pages| pages.checked_sub(1)) else {
+        // Nothing was written to it by this connection.
+        return Ok(true);
+    };
+    let [_, _, _, _, _, _, _, _, a, b, c, d, ..] = *header;
+    let page = match u32::from_be_bytes([a, b, c, d]) {
+        1 => 65_536,
+        page => u64::from(page),
+    };
+    let mut log = open_plain(OpenOptions::new().read(true), log)?;
+    log.seek(SeekFrom::Start(header.len() as u64 + before.saturating_mul(HEAD + page) + 8))?;
+    let mut salts = [0; 8];
+    match log.read_exact(&mut salts) {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
+        read => read.map(|()| header[16..24] == salts),
+    }
 }
 
 /// Reads the header of a log; none if it is shorter, or not the file that it should be.
@@ -146,15 +277,24 @@ fn header_of(path: &Path, expected: Option<FileId>) -> io::Result<Option<Header>
     }
 }
 
-fn hash(key: &DatabaseKey, header: &Header) -> String {
-    hex(&Sha256::new().chain_update(key.to_bytes()).chain_update(header).finalize())
-}
-
-fn write(file: &mut File, database: &Path, hash: &str) -> io::Result<()> {
-    crate::checkpoint::share(file, &fs::metadata(database)?);
+fn write(file: &mut File, database: &Path, hash: &str, is_beside: bool) -> io::Result<()> {
+    if is_beside {
+        crate::checkpoint::share(file, &fs::metadata(database)?);
+    }
     file.rewind()?;
     file.write_all(format!("{hash}\n").as_bytes())?;
     file.sync_all()
+}
+
+/// Whether others than its owner may use a folder.
+#[cfg(unix)]
+fn is_shared(folder: &Path) -> io::Result<bool> {
+    Ok(std::os::unix::fs::MetadataExt::mode(&fs::metadata(folder)?) & 0o077 != 0)
+}
+
+#[cfg(not(unix))]
+fn is_shared(_folder: &Path) -> io::Result<bool> {
+    Ok(false)
 }
 
 /// The random part of the header of the log that other processes work with, as the index of that log has it. None if no

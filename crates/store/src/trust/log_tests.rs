@@ -1,15 +1,16 @@
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use callstack_core::event::Event;
 use tempfile::TempDir;
 
-use super::{ASIDE, MARK, log_put_aside};
+use super::{MARK, RECORDED, logs_put_aside};
 use crate::error::StoreError;
 use crate::locate::{DATABASE, FOLDER};
 use crate::presence::beside;
 use crate::store::{Store, View};
-use crate::trust::Registry;
+use crate::trust::{Foreign, Registry};
 
 /// A user with a project whose store has one event.
 struct User {
@@ -33,8 +34,17 @@ impl User {
     }
 
     fn open(&self) -> Result<Store, StoreError> {
-        let registry = Registry::new(&self.root().join("state"), |_| Ok(Vec::new()));
-        Store::open(&registry.admit(&self.project()).unwrap())
+        Store::open(&self.registry().admit(&self.project()).unwrap())
+    }
+
+    fn registry(&self) -> Registry {
+        Registry::new(&self.root().join("state"), |_| Ok(Vec::new()))
+    }
+
+    /// The file of the state folder that holds the mark.
+    fn recorded(&self) -> PathBuf {
+        let [record] = <[_; 1]>::try_from(self.registry().records().unwrap()).unwrap();
+        self.registry().records.folder_of(&record.id).join(RECORDED)
     }
 
     fn store(&self) -> PathBuf {
@@ -87,7 +97,7 @@ fn a_log_that_was_put_beside_the_database_is_put_aside() {
     fs::copy(&foreign, user.log()).unwrap();
     let store = user.open().unwrap();
     assert_eq!(revision(&store), 1);
-    let aside = log_put_aside(&user.database()).unwrap();
+    let [aside] = <[_; 1]>::try_from(logs_put_aside(&user.database())).unwrap();
     assert_eq!(fs::read(aside).unwrap(), fs::read(&foreign).unwrap());
     append(&store, "mine");
     drop(store);
@@ -99,28 +109,70 @@ fn the_log_of_a_process_that_was_killed_is_taken_over() {
     let user = User::new();
     let killed = tempfile::tempdir().unwrap();
     let files = [DATABASE, "callstack.db-wal", MARK];
+    // Only where others may use the store there is a mark for them.
+    assert!(!user.store().join(MARK).exists());
+    fs::set_permissions(user.store(), fs::Permissions::from_mode(0o770)).unwrap();
     let store = user.open().unwrap();
     append(&store, "mine");
     copy(&user.store(), killed.path(), &files);
     drop(store);
     assert!(!user.log().exists());
-    fs::remove_file(user.store().join(MARK)).unwrap();
+    // By either of its marks.
+    let mark = fs::read(user.recorded()).unwrap();
+    let marks = [user.recorded(), user.store().join(MARK)];
+    for (gone, count) in [(0, 2), (1, 2)] {
+        copy(killed.path(), &user.store(), &files);
+        fs::write(&marks[1 - gone], &mark).unwrap();
+        fs::remove_file(&marks[gone]).unwrap();
+        assert_eq!(revision(&user.open().unwrap()), count);
+        assert_eq!(logs_put_aside(&user.database()), Vec::<PathBuf>::new());
+    }
+    // With the marks of another log it is put aside, once for each time.
+    for times in 1..3 {
+        copy(killed.path(), &user.store(), &files);
+        for mark in &marks {
+            fs::write(mark, "0".repeat(64)).unwrap();
+        }
+        assert_eq!(revision(&user.open().unwrap()), 1);
+        assert_eq!(logs_put_aside(&user.database()).len(), times);
+    }
+    // Unless the user says that it is theirs.
     copy(killed.path(), &user.store(), &files);
+    for mark in &marks {
+        fs::write(mark, "0".repeat(64)).unwrap();
+    }
+    let found = user.registry().inspect(&user.project()).unwrap().unwrap();
+    assert_eq!((found.foreign, found.is_trusted), (Some(Foreign::Log), false));
+    user.registry().take_over(&user.project()).unwrap();
     assert_eq!(revision(&user.open().unwrap()), 2);
-    assert_eq!(log_put_aside(&user.database()), None);
+}
 
-    // With the mark of another log it is not.
-    copy(killed.path(), &user.store(), &files);
-    fs::write(user.store().join(MARK), "0".repeat(64)).unwrap();
-    assert_eq!(revision(&user.open().unwrap()), 1);
-    assert!(log_put_aside(&user.database()).is_some());
+#[test]
+fn a_log_that_another_program_overwrites_in_place_is_neither_marked_nor_written_back() {
+    let user = User::new();
+    let foreign = fs::read(user.foreign_log()).unwrap();
+    let before = fs::read(user.database()).unwrap();
+    let (store, reader) = (user.open().unwrap(), user.open().unwrap());
+    append(&store, "mine");
+    assert_eq!(revision(&reader), 2);
+    let mark = fs::read(user.recorded()).unwrap();
+    fs::write(user.log(), &foreign).unwrap();
+    let event = Event::SettingSet { name: "mine".to_owned(), value: None };
+    assert!(store.write(|change| change.append(1_000, &[event])).is_err());
+    drop((store, reader));
+    assert_eq!(fs::read(user.recorded()).unwrap(), mark);
+    assert_eq!(fs::read(user.database()).unwrap(), before);
+    let store = user.open().unwrap();
+    assert_eq!(revision(&store), 1);
+    assert_eq!(store.check().unwrap().damage, Vec::<String>::new());
+    assert_eq!(logs_put_aside(&user.database()).len(), 1);
 }
 
 #[test]
 fn each_log_that_is_begun_again_is_marked() {
     let user = User::new();
     let killed = tempfile::tempdir().unwrap();
-    let files = [DATABASE, "callstack.db-wal", MARK];
+    let files = [DATABASE, "callstack.db-wal"];
     let (store, other) = (user.open().unwrap(), user.open().unwrap());
     let mut marks = Vec::new();
     for count in 2..5 {
@@ -128,7 +180,7 @@ fn each_log_that_is_begun_again_is_marked() {
         // Empties the log, so that the next change begins it again.
         store.erase().unwrap();
         append(&other, "mine");
-        marks.push(fs::read(user.store().join(MARK)).unwrap());
+        marks.push(fs::read(user.recorded()).unwrap());
     }
     let count = revision(&store);
     copy(&user.store(), killed.path(), &files);
@@ -163,8 +215,7 @@ fn a_log_of_a_database_without_a_key_on_record_is_taken_over() {
     let user = User::new();
     let foreign = user.foreign_log();
     fs::copy(&foreign, user.log()).unwrap();
-    let registry = Registry::new(&user.root().join("state"), |_| Ok(Vec::new()));
-    registry.take_over(&user.project()).unwrap();
+    user.registry().take_over(&user.project()).unwrap();
     assert_eq!(revision(&user.open().unwrap()), 2);
-    assert!(!user.store().join(ASIDE).exists());
+    assert_eq!(logs_put_aside(&user.database()), Vec::<PathBuf>::new());
 }

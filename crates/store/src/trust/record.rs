@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use uuid::Uuid;
 
 use super::database::{DatabaseKey, KEY};
-use super::{ID, bytes_of, store_folder};
+use super::{ID, bytes_of, log, store_folder};
 use crate::error::StoreError;
 use crate::locate::restrict;
 use crate::plain::{make_private, open_plain};
@@ -222,6 +222,7 @@ impl Records {
     pub(super) fn remove(&self, id: &StoreId) -> Result<(), StoreError> {
         self.remove_file(id, RECORD)?;
         self.remove_file(id, KEY)?;
+        self.remove_file(id, log::RECORDED)?;
         // It stays where there is something in it.
         drop(fs::remove_dir(self.folder_of(id)));
         Ok(())

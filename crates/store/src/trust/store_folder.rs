@@ -12,14 +12,13 @@ use crate::logs::LOGS;
 use crate::restore;
 
 /// The files of a store that this program opens by name.
-const FILES: [&str; 13] = [
+const FILES: [&str; 12] = [
     DATABASE,
     checkpoint::NOTE,
     "callstack.db-wal",
     "callstack.db-shm",
     "callstack.db-journal",
     log::MARK,
-    log::ASIDE,
     "callstack.log",
     "callstack.log.1",
     IGNORE,
@@ -107,7 +106,7 @@ fn check(project: &Path, entry: &DirEntry, is_entered: bool) -> Result<(), Store
         kind => kind.map_err(failed)?,
     };
     let name = entry.file_name();
-    let is_ours = name.to_str().is_some_and(|name| FILES.contains(&name));
+    let is_ours = name.to_str().is_some_and(|it| FILES.contains(&it) || it.starts_with(log::ASIDE));
     if kind.is_symlink() {
         let inside = fs::canonicalize(&path).is_ok_and(|it| it.starts_with(project.join(FOLDER)));
         if !inside || is_ours || name == LOGS {
