@@ -2,7 +2,7 @@
 
 use callstack_replay::{Report, Strategy, StrategyReport, rounded, short};
 
-use crate::page::{BOLD, DIM, PLAIN, Page};
+use crate::page::{BOLD, DIM, PLAIN, Page, WARN};
 use crate::wording::{change, counted};
 
 /// Draws the savings and losses of frames, and those of the other ways of working. Fits 80 columns.
@@ -19,6 +19,15 @@ pub(crate) fn draw(page: &mut Page, report: &Report) {
         counted(report.sessions.len() as u64, "session"),
         counted(count as u64, "frame"),
     );
+    if report.sessions.iter().any(|it| it.had_frames) {
+        page.put(WARN, "callstack was at work here: `callstack status` says what it saved.").end();
+        page.put(
+            DIM,
+            "A replay computes what frames would do to the same session from its beginning.",
+        )
+        .end()
+        .end();
+    }
     page.put(BOLD, "With frames").put(DIM, &format!("  {about}")).end();
     let mut row = |name: &str, from: u64, to: u64, note: &str| {
         let sizes = format!("{} → {} tokens", short(from), short(to));
@@ -36,10 +45,6 @@ pub(crate) fn draw(page: &mut Page, report: &Report) {
         let line =
             format!("  {:<16} {} of {} edits", "Text at hand", frames.verbatim, frames.edits);
         page.put(PLAIN, &line).put(DIM, "  still had their old text in the request").end();
-    }
-    if report.sessions.iter().any(|it| it.had_frames) {
-        let note = "  callstack was at work here: `callstack status` has what was sent and billed";
-        page.put(DIM, note).end();
     }
     page.end().put(BOLD, "Other ways").put(DIM, "  as shares of what was sent as recorded").end();
     page.put(DIM, "              largest    sent    bill  with reads  text at hand").end();

@@ -134,9 +134,33 @@ pub fn sum(compared: &[Compared]) -> Saving {
     saving
 }
 
-/// Compares each request of a session with what it would have been without folds. `factor` is the number of the
-/// provider's tokens in an estimated one.
-pub fn compared(messages: &[Weighed], left: &[Left], factor: f64) -> Vec<Compared> {
+/// Returns, for each message, the number of the provider's tokens in an estimated one, by the requests up to it. So what
+/// was said of a request stays as it is, whatever later ones report.
+pub fn factors(messages: &[Weighed]) -> Vec<f64> {
+    const LEAST: u64 = 64;
+    // Others come from hidden reasoning, images and folds.
+    const PLAUSIBLE: std::ops::RangeInclusive<f64> = 0.4..=3.0;
+    let (mut ratios, mut before, mut grown): (Vec<f64>, Option<u64>, u64) = (Vec::new(), None, 0);
+    let mut factors = Vec::with_capacity(messages.len());
+    for message in messages {
+        if let Some(Request { tokens, .. }) = message.request {
+            let added = before.and_then(|before| tokens.checked_sub(before));
+            let ratio = added.filter(|_| grown >= LEAST).map(|added| added as f64 / grown as f64);
+            if let Some(ratio) = ratio.filter(|ratio| PLAUSIBLE.contains(ratio)) {
+                let at = ratios.partition_point(|known| *known < ratio);
+                ratios.insert(at, ratio);
+            }
+            (before, grown) = (Some(tokens), 0);
+        }
+        grown += message.tokens;
+        factors.push(ratios.get(ratios.len() / 2).copied().unwrap_or(1.0));
+    }
+    factors
+}
+
+/// Compares each request of a session with what it would have been without folds. `factors` has the number of the
+/// provider's tokens in an estimated one for each message: see [`factors`].
+pub fn compared(messages: &[Weighed], left: &[Left], factors: &[f64]) -> Vec<Compared> {
     let mut since: Vec<usize> = left.iter().map(|left| left.since).collect();
     since.sort_unstable();
     let mut all = Vec::new();
@@ -153,6 +177,7 @@ pub fn compared(messages: &[Weighed], left: &[Left], factor: f64) -> Vec<Compare
                 out = Out::of(&messages[..place], left, begin);
                 in_effect = count;
             }
+            let factor = factors.get(place).copied().unwrap_or(1.0);
             let net = scaled(out.gone, factor) - scaled(out.ours, factor);
             let without = i128::from(tokens) + net - i128::from(TOOLS_AND_GUIDANCE);
             let without = u64::try_from(without).unwrap_or_default();

@@ -3,7 +3,19 @@
 use super::*;
 
 fn saving(messages: &[Weighed], left: &[Left], factor: f64) -> Saving {
-    sum(&compared(messages, left, factor))
+    sum(&compared(messages, left, &vec![factor; messages.len()]))
+}
+
+#[test]
+fn the_providers_count_of_a_token_is_learnt_and_does_not_change_what_was_said_before() {
+    let mut messages = vec![said(1_000), answer(100, 9_000, 0), said(900), answer(100, 10_500, 0)];
+    assert_eq!(factors(&messages), [1.0, 1.0, 1.0, 1.5]);
+    // A fold and an image teach nothing, and a single request of another kind little.
+    messages.extend([said(900), answer(100, 4_000, 0), said(100), answer(100, 9_000, 0)]);
+    messages.extend([said(900), answer(100, 11_000, 0), said(900), answer(100, 12_500, 0)]);
+    let learnt = factors(&messages);
+    assert_eq!(learnt[..4], [1.0, 1.0, 1.0, 1.5]);
+    assert_eq!(learnt[4..], [1.5, 1.5, 1.5, 1.5, 1.5, 2.0, 2.0, 1.5]);
 }
 
 fn said(tokens: u64) -> Weighed {

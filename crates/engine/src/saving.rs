@@ -7,14 +7,15 @@ use std::sync::Arc;
 use callstack_core::fold::Mask;
 use callstack_core::frame::FrameNum;
 use callstack_core::log_line::LogLine;
-use callstack_core::saving::{Compared, Left, Request, Saving, Share, Weighed, compared, sum};
+use callstack_core::saving::{
+    Compared, Left, Request, Saving, Share, Weighed, compared, factors, sum,
+};
 use callstack_core::text::estimate_tokens;
 use callstack_core::transcript::Span;
 use callstack_store::{StoredMessage, View};
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::calibration::tokens_per_estimate;
 use crate::conversation::written::FileWrites;
 use crate::error::EngineError;
 use crate::kernel::Kernel;
@@ -140,7 +141,6 @@ impl Measured {
     /// Reads them from the stored messages, spans and masks.
     pub(crate) fn of(view: &View<'_>, session: &str) -> Result<Self, EngineError> {
         let stored = view.messages(session)?;
-        let factor = tokens_per_estimate(view, session)?;
         // A host adds to the first message later, which is then stored again.
         let versions = view.messages_between(session, (0, 1), true)?;
         let Some(began) = versions.iter().map(|version| version.at).min() else {
@@ -148,7 +148,7 @@ impl Measured {
                 messages: Vec::new(),
                 calls: Vec::new(),
                 departures: Vec::new(),
-                factor,
+                factor: 1.0,
             });
         };
         let read =
@@ -169,7 +169,9 @@ impl Measured {
             departures.push(Departure::of(None, &masked, &weighed));
             left.push(masked);
         }
-        let calls = compared(&weighed, &left, factor);
+        let factors = factors(&weighed);
+        let calls = compared(&weighed, &left, &factors);
+        let factor = factors.last().copied().unwrap_or(1.0);
         Ok(Self { messages, calls, departures, factor })
     }
 }

@@ -100,13 +100,13 @@ fn told(savings: &Savings) -> Value {
     })
 }
 
-/// Returns a line such as "this session: 12 requests, 60,000 tokens sent, billed as 20,000 …; the same unfolded …".
+/// Returns a line such as "this session: 12 requests, 60,000 tokens sent, billed as 20,000 …; the same without …".
 fn line(who: &str, saving: &Saving) -> String {
     let bill = |hundredths: u64| thousands(hundredths / 100);
     let (billed, without) = (saving.billed_hundredths, saving.billed_without_hundredths);
     let line = format!(
         "{who}: {}, {} tokens sent, billed as {} (new ones count 1.25, cached ones 0.1); the \
-         same requests unfolded, estimated: {} and {} (bill {})",
+         same without callstack, estimated: {} and {} (bill {})",
         counted(saving.requests, "request"),
         thousands(saving.sent),
         bill(billed),

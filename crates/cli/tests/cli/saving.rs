@@ -87,7 +87,7 @@ fn a_session_tells_what_its_requests_took_and_would_have_taken() {
     assert!((39_000..41_500).contains(&without), "{told:#}");
     assert_eq!((&told["subagents"], &told["total"]), (&json!(0), session));
     assert!(shown.contains("this session: 4 requests, 42,500 tokens sent"), "{shown}");
-    assert!(shown.contains("the same requests unfolded, estimated: "), "{shown}");
+    assert!(shown.contains("the same without callstack, estimated: "), "{shown}");
     assert!(shown.contains("Frames have cost "), "it was too short for them: {shown}");
 }
 
