@@ -141,9 +141,7 @@ impl Measured {
     /// Reads them from the stored messages, spans and masks.
     pub(crate) fn of(view: &View<'_>, session: &str) -> Result<Self, EngineError> {
         let stored = view.messages(session)?;
-        // A host adds to the first message later, which is then stored again.
-        let versions = view.messages_between(session, (0, 1), true)?;
-        let Some(began) = versions.iter().map(|version| version.at).min() else {
+        let Some(began) = began(view, session)? else {
             return Ok(Self {
                 messages: Vec::new(),
                 calls: Vec::new(),
@@ -174,6 +172,13 @@ impl Measured {
         let factor = factors.last().copied().unwrap_or(1.0);
         Ok(Self { messages, calls, departures, factor })
     }
+}
+
+/// Returns the time at which a session's first message was stored first; none of an empty session. A host adds to that
+/// message later, and it is stored again then.
+pub(crate) fn began(view: &View<'_>, session: &str) -> Result<Option<i64>, EngineError> {
+    let versions = view.messages_between(session, (0, 1), true)?;
+    Ok(versions.iter().map(|version| version.at).min())
 }
 
 impl Departure {

@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::TraceRequest;
 use crate::calibration::tokens_per_estimate;
 use crate::error::EngineError;
-use crate::saving::Measured;
+use crate::saving::{Measured, began};
 use crate::work::RECORDED;
 
 /// The size of a request, with frames and without.
@@ -53,9 +53,9 @@ impl<'a> Steps<'a> {
         request: &'a TraceRequest,
     ) -> Result<Vec<Step>, EngineError> {
         let stored = view.messages(session)?;
-        let Some(first) = stored.first() else { return Ok(Vec::new()) };
+        let Some(began) = began(view, session)? else { return Ok(Vec::new()) };
         let factor = tokens_per_estimate(view, session)?;
-        let mut steps = Self { request, factor, began: first.at, end: None };
+        let mut steps = Self { request, factor, began, end: None };
         let read: Vec<Read> = stored.iter().map(|message| steps.of(message)).collect();
         let places: HashMap<&str, usize> =
             read.iter().enumerate().map(|(place, it)| (it.step.id.as_str(), place)).collect();
