@@ -1,11 +1,9 @@
 //! A frame's log for reading: messages as they were written, calls with their arguments and results.
 
-use callstack_core::frame::Frame;
 use callstack_core::json::UNREADABLE;
-use callstack_core::secrets::mask;
 use callstack_core::text::format_duration;
-use callstack_engine::LogEntry;
 use callstack_engine::tree::{LEFT_OPEN, sign};
+use callstack_engine::{LoggedMessage, RECORDED, WholeLog};
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
@@ -31,7 +29,6 @@ const BESIDE: usize = 60;
 /// The state of drawing a log.
 #[derive(Debug)]
 pub(crate) struct LogView {
-    reveal: bool,
     width: usize,
     zone: TimeZone,
     /// The day of the message before: each day is shown once.
@@ -40,49 +37,51 @@ pub(crate) struct LogView {
 }
 
 impl LogView {
-    pub(crate) fn new(reveal: bool, width: Option<usize>) -> Self {
+    pub(crate) fn new(width: Option<usize>) -> Self {
         let width = width.unwrap_or(PROSE).min(PROSE);
-        Self { reveal, width, zone: TimeZone::system(), day: None, session: None }
+        Self { width, zone: TimeZone::system(), day: None, session: None }
     }
 
     /// Draws the head above the messages.
-    pub(crate) fn head(&self, frame: &Frame, left_open: bool, total: u64, page: &mut Page) {
-        let title = &frame.identity.title;
-        let title = if self.reveal { title.clone() } else { mask(title).into_owned() };
-        if left_open {
+    pub(crate) fn head(log: &WholeLog, page: &mut Page) {
+        if log.left_open {
             page.put(DIM, LEFT_OPEN);
         } else {
-            page.put(style(frame.status), sign(frame.status));
+            page.put(style(log.status), sign(log.status));
         }
-        page.put(PLAIN, &format!(" {} ", frame.num)).put(BOLD, &title).end();
-        let about = match total {
+        page.put(PLAIN, &format!(" {} ", log.frame)).put(BOLD, &log.title).end();
+        let about = match log.total {
             0 => "no messages are kept".to_owned(),
-            _ => counted(total, "message"),
+            total => counted(total, "message"),
         };
         page.put(DIM, &format!("  {about}")).end();
     }
 
     /// Draws a message.
-    pub(crate) fn draw(&mut self, entry: &LogEntry, page: &mut Page) {
+    pub(crate) fn draw(&mut self, entry: &LoggedMessage, page: &mut Page) {
         if self.session.as_ref().is_some_and(|session| *session != entry.session) {
             page.end().put(DIM, &format!("── session {} ──", entry.session)).end();
         }
         self.session = Some(entry.session.clone());
         page.end();
-        if entry.message.purged {
+        if entry.purged {
             page.put(BOLD, &entry.position.to_string());
-            let at = self.time(entry.message.at);
+            let at = self.time(entry.at);
             page.put(WARN, "  purged").put(DIM, &format!("  {at}")).end();
             return;
         }
-        let Some(message) = entry.body(self.reveal) else {
+        let Some(Value::Object(mut message)) = entry.message.clone() else {
             page.put(BOLD, &format!("{}  message", entry.position)).end();
-            page.block(SAID, &entry.to_json(self.reveal));
+            let text = entry.message.as_ref().and_then(Value::as_str).unwrap_or_default();
+            page.block(SAID, text);
             return;
         };
+        // The records repeat the parts.
+        message.remove(RECORDED);
+        let message = Value::Object(message);
         self.heading(entry, &message, page);
-        if let Some(why) = entry.unreadable() {
-            self.prose(WARN, &why, page);
+        if let Some(why) = &entry.notice {
+            self.prose(WARN, why, page);
         }
         match message["parts"].as_array() {
             Some(parts) => {
@@ -107,16 +106,16 @@ impl LogView {
         }
     }
 
-    fn heading(&mut self, entry: &LogEntry, message: &Value, page: &mut Page) {
+    fn heading(&mut self, entry: &LoggedMessage, message: &Value, page: &mut Page) {
         let info = &message["info"];
         let role = info["role"].as_str().unwrap_or("message");
         page.put(BOLD, &entry.position.to_string()).put(PLAIN, "  ");
         page.put(if role == "user" { HINT } else { BOLD }, role);
         let mut words = Vec::new();
-        if entry.message.version > 1 {
-            words.push(format!("version {}", entry.message.version));
+        if entry.version > 1 {
+            words.push(format!("version {}", entry.version));
         }
-        words.push(self.time(info["time"]["created"].as_i64().unwrap_or(entry.message.at)));
+        words.push(self.time(info["time"]["created"].as_i64().unwrap_or(entry.at)));
         let model = info["modelID"].as_str().or_else(|| info["model"]["modelID"].as_str());
         words.extend(model.map(str::to_owned));
         let tokens = &info["tokens"];

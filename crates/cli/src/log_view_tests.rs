@@ -1,24 +1,24 @@
-use callstack_store::StoredMessage;
 use serde_json::json;
 
 use super::*;
 
-fn entry(position: u64, message: &Value) -> LogEntry {
-    let message = StoredMessage {
-        seq: position,
+fn entry(position: u64, message: &Value) -> LoggedMessage {
+    LoggedMessage {
+        position,
+        session: "ses_1".to_owned(),
         version: 1,
-        id: format!("msg_{position}"),
-        json: message.to_string(),
-        as_it_came: None,
         at: 0,
         purged: false,
-    };
-    LogEntry { position, session: "ses_1".to_owned(), message }
+        notice: None,
+        message: Some(message.clone()),
+        markdown: None,
+        stored_lines: None,
+    }
 }
 
 fn drawn(width: usize, messages: &[Value]) -> String {
     let zone = TimeZone::fixed(jiff::tz::offset(2));
-    let mut view = LogView { zone, ..LogView::new(false, Some(width)) };
+    let mut view = LogView { zone, ..LogView::new(Some(width)) };
     let mut page = Page::default();
     for (at, message) in (1..).zip(messages) {
         view.draw(&entry(at, message), &mut page);
@@ -131,17 +131,14 @@ fn the_day_is_told_once_and_as_clocks_here_have_it() {
 }
 
 #[test]
-fn what_is_no_message_steers_no_terminal_and_shows_no_secret() {
-    let token = format!("ghp_{}", "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8");
-    let evil = format!("\u{1b}[2J {token}");
-    let call = ran(&evil, &json!({"command": evil, "b\u{1b}": [evil]}), &evil);
+fn what_is_no_message_steers_no_terminal() {
+    let evil = "\u{1b}[2J evil";
+    let call = ran(evil, &json!({"command": evil, "b\u{1b}": [evil]}), evil);
     let shown = drawn(80, &[said("user", 0, &json!([{"type": "text", "text": evil}, call]))]);
-    assert!(!shown.contains('\u{1b}') && !shown.contains(&token), "{shown}");
-    assert!(shown.contains("‹masked: GitHub token›") && shown.contains("\\u{1b}[2J"), "{shown}");
-    let mut broken = entry(1, &Value::Null);
-    broken.message.json = format!("no json \u{1b}[2J {token}");
+    assert!(!shown.contains('\u{1b}') && shown.contains("\\u{1b}[2J evil"), "{shown}");
+    let broken = entry(1, &json!("no json \u{1b}[2J"));
     let mut page = Page::default();
-    LogView::new(false, None).draw(&broken, &mut page);
+    LogView::new(None).draw(&broken, &mut page);
     let shown = anstream::adapter::strip_str(page.as_str()).to_string();
-    assert!(shown.contains("no json \\u{1b}[2J ‹masked"), "{shown}");
+    assert!(shown.contains("no json \\u{1b}[2J"), "{shown}");
 }

@@ -75,7 +75,7 @@ fn tools() {
             Access::Write => "Writes",
         };
         writeln!(page, "\n{access}; for {}.", callers(operation).join(", ")).unwrap();
-        let schema = (operation.parameters)();
+        let schema = (operation.at_terminal)();
         let required: Vec<_> = schema["required"].as_array().into_iter().flatten().collect();
         let properties = schema["properties"].as_object().unwrap();
         if properties.is_empty() {
@@ -86,7 +86,12 @@ fn tools() {
         for (name, property) in properties {
             let needed = required.iter().any(|it| *it == name);
             let told = property["description"].as_str().unwrap_or_default();
-            let needed = if needed { "required" } else { "" };
+            let at_terminal = operation.terminal_arguments.contains(&name.as_str());
+            let needed = match (needed, at_terminal) {
+                (true, _) => "required",
+                (false, true) => "at a terminal",
+                (false, false) => "",
+            };
             writeln!(page, "| `{name}` | {} | {needed} | {told} |", kind(property)).unwrap();
         }
     }
@@ -118,7 +123,8 @@ fn schemas() {
             "summary": operation.summary,
             "writes": operation.access == Access::Write,
             "callers": callers(operation),
-            "arguments": (operation.parameters)(),
+            "arguments": (operation.at_terminal)(),
+            "argumentsAtTerminal": operation.terminal_arguments,
             "answer": (operation.output)(),
         });
         (operation.name.to_owned(), entry)

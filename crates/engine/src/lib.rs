@@ -87,7 +87,7 @@ pub use feed::{EventBatch, EventCursor, EventWatch, FeedEvent, InvalidCursor, St
 pub use files::LARGEST_FILE;
 pub use import::{ImportSource, ImportSummary, Skipped};
 pub use kernel::configuration::{Configured, Source};
-pub use log::{LogEntry, LogPart, LogRequest};
+pub use log::{LogEntry, LogPart, LogRequest, LoggedMessage, WholeLog};
 pub use manager::FrameStateManager;
 pub use path_text::path_text;
 pub use purge::{PurgeOutcome, PurgePlan, Said};

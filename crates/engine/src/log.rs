@@ -3,6 +3,7 @@
 pub(crate) mod files;
 mod hits;
 mod markdown;
+mod whole;
 
 use std::ops::ControlFlow;
 
@@ -17,6 +18,7 @@ use crate::queries::Queries;
 use crate::search::find;
 use crate::work::pieces;
 pub(crate) use hits::Hits;
+pub use whole::{LoggedMessage, WholeLog};
 
 impl Queries {
     /// The frames that a session works in, the root first and the active one last.

@@ -24,6 +24,10 @@ const IDENTIFIERS: &[&str] = &[
     "workedIn",
 ];
 
+/// Fields whose texts are JSON, or lines of it, in which secrets were masked before they were written. To mask them
+/// again as texts could take a brace or a quote with a secret.
+const MASKED: &[&str] = &["storedLines"];
+
 /// Fields that hold objects whose keys are paths.
 const BY_PATH: &[&str] = &["artifactHashes", "changedArtifacts"];
 
@@ -35,7 +39,7 @@ pub(crate) fn mask_data(data: &mut Value) {
                 if BY_PATH.contains(&name.as_str()) {
                     mask_keys(value);
                 } else if is_text(value) {
-                    if !IDENTIFIERS.contains(&name.as_str()) {
+                    if !IDENTIFIERS.contains(&name.as_str()) && !MASKED.contains(&name.as_str()) {
                         mask_field(name, value);
                     }
                 } else {

@@ -62,6 +62,8 @@ pub(crate) trait Operate {
     const CALLERS: &'static [CallerKind] = EVERYBODY;
     /// Whether it needs a host that is [`HostKind::Folding`]. From one that only calls it is hidden, and refused.
     const NEEDS_FOLDING: bool = false;
+    /// The names of the arguments that only a person at a terminal may give. Nobody else is listed them.
+    const TERMINAL_ARGUMENTS: &'static [&'static str] = &[];
     /// Its arguments.
     type Params: DeserializeOwned + JsonSchema;
     /// The data of its answer.
@@ -109,6 +111,10 @@ pub struct Operation {
     pub callers: &'static [CallerKind],
     /// Whether it needs a host that is [`HostKind::Folding`]. From one that only calls it is hidden, and refused.
     pub(crate) needs_folding: bool,
+    /// The names of the arguments that only a person at a terminal may give.
+    pub terminal_arguments: &'static [&'static str],
+    /// The schema of its arguments, with those for a terminal alone.
+    pub at_terminal: fn() -> Value,
     /// The schema of its arguments: an object with `properties` and `required`.
     pub parameters: fn() -> Value,
     /// The schema of its arguments, without those that only the profile `full` lists.
@@ -133,10 +139,14 @@ impl Operation {
             access: O::ACCESS,
             repeated: O::REPEATED,
             callers: O::CALLERS,
-            parameters: schema::plain::<O::Params>,
-            brief: schema::brief::<O::Params>,
+            terminal_arguments: O::TERMINAL_ARGUMENTS,
+            at_terminal: schema::plain::<O::Params>,
+            parameters: || schema::without(schema::plain::<O::Params>(), O::TERMINAL_ARGUMENTS),
+            brief: || schema::without(schema::brief::<O::Params>(), O::TERMINAL_ARGUMENTS),
             output: schema::output::<O::Output>,
-            unfolded: schema::unfolded::<O::Params>,
+            unfolded: |full| {
+                schema::without(schema::unfolded::<O::Params>(full), O::TERMINAL_ARGUMENTS)
+            },
             run: |engine, caller, arguments| typed::<O>(engine, caller, arguments)?.erased(),
             resume: |engine, caller, token, outcome| {
                 O::resume(engine, caller, token, outcome)?.erased()
@@ -149,9 +159,9 @@ impl Operation {
         self.callers.contains(&caller)
     }
 
-    /// Carries the operation out with arguments as JSON. Fails with [`Kind::NotFound`] if it is not for the caller, and
-    /// with [`Kind::Conflict`] if it needs a host that folds and the caller's does not. Secrets are masked in the
-    /// answer, and in an error, unless the caller may see them.
+    /// Carries the operation out with arguments as JSON. Fails with [`Kind::NotFound`] if it is not for the caller, with
+    /// [`Kind::Invalid`] if an argument is not, and with [`Kind::Conflict`] if it needs a host that folds and the
+    /// caller's does not. Secrets are masked in the answer, and in an error, unless the caller may see them.
     pub fn run(
         &self,
         engine: &Engine,
@@ -161,6 +171,7 @@ impl Operation {
         if !self.is_for(caller.kind()) {
             return Err(self.not_for(caller.kind()));
         }
+        self.check_arguments(caller.kind(), &arguments)?;
         if self.needs_folding && caller.host_kind() == HostKind::Calling {
             return Err(unfolded(self.name));
         }
@@ -191,6 +202,20 @@ impl Operation {
             return answer;
         }
         answer.map(Answer::masked).map_err(EngineError::masked)
+    }
+
+    /// Fails with [`Kind::Invalid`] if an argument is for a terminal alone, and the caller is none.
+    fn check_arguments(&self, caller: CallerKind, arguments: &Value) -> Result<(), EngineError> {
+        let mut refused = self.terminal_arguments.iter();
+        let refused = refused.find(|name| arguments.get(name).is_some());
+        match refused.filter(|_| caller != CallerKind::Terminal) {
+            Some(name) => Err(EngineError {
+                kind: Kind::Invalid,
+                message: format!("`{name}` of `{}` is for a terminal alone", self.name),
+                hint: Some(format!("It takes: {}.", takes(&(self.brief)()))),
+            }),
+            None => Ok(()),
+        }
     }
 
     fn not_for(&self, caller: CallerKind) -> EngineError {

@@ -47,6 +47,14 @@ pub(crate) fn brief<P: JsonSchema>() -> Value {
     schema::<P>(Reader { full: false, folding: true })
 }
 
+/// The schema of an object without some of its properties.
+pub(crate) fn without(mut schema: Value, names: &[&str]) -> Value {
+    if let Some(properties) = schema["properties"].as_object_mut() {
+        properties.retain(|name, _| !names.contains(&name.as_str()));
+    }
+    schema
+}
+
 /// The schema of an answer's data, self-contained: JSON Schema, draft 2020-12, with its definitions below `$defs`.
 pub(crate) fn output<D: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12().for_serialize().with(|settings| {

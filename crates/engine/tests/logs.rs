@@ -5,11 +5,12 @@
 use std::fs;
 
 use callstack_core::transcript::{Message, MessageKind, Role};
-use callstack_engine::{Engine, HostMessage, LogRequest};
+use callstack_engine::operation::{Caller, TERMINAL};
+use callstack_engine::{Engine, HostMessage, LogRequest, LoggedMessage, WholeLog, operations};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::support::{Project, wait};
+use crate::support::{Project, caller, wait};
 
 /// A message of which only its JSON matters.
 fn shown(id: &str, role: Role, text: &str) -> HostMessage {
@@ -188,6 +189,53 @@ fn a_long_message_is_told_in_parts_and_from_where_it_holds_what_is_looked_for() 
     assert_eq!(found.data["positions"], json!([2]));
     assert!(found.text.contains(" 54321é ") && found.text.len() < 1_000);
     assert_eq!(read(json!({"from": 2, "offset": 10_000_000})).data["positions"], json!([2, 3]));
+}
+
+#[test]
+fn a_person_reads_whole_messages_in_each_form_and_in_parts_with_secrets_only_if_revealed() {
+    let folder = tempfile::tempdir().unwrap();
+    let project = Project::at(folder.path(), callstack_engine::Settings::default());
+    project.user("ses_a", "Tell");
+    let token = format!("ghp_{}", "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8");
+    let long = "word ".repeat(300_000);
+    let secret = format!("use {token}\npassword=\"{token}\" now");
+    let messages = [("msg-1", secret.as_str()), ("msg-2", &long), ("msg-3", "the end")];
+    record(&project.engine, "ses_a", &messages);
+    wait(|| project.engine.messages("ses_a").unwrap().len() == 3);
+    let read = |reveal: bool, arguments: Value| {
+        let person = Caller { host: TERMINAL.to_owned(), reveal, ..caller("ses_a") };
+        let operation = operations::find("stack_log").unwrap();
+        let answer = operation.run(&project.engine, &person, arguments).unwrap();
+        serde_json::from_value::<WholeLog>(answer.data).unwrap()
+    };
+    let first = read(false, json!({"frame": "f1", "whole": true}));
+    let positions: Vec<_> = first.entries.iter().map(|entry| entry.position).collect();
+    assert_eq!((positions, first.total, first.next), (vec![1, 2], 3, Some(3)), "a part ends");
+    let rest = read(false, json!({"frame": "f1", "whole": true, "from": 3}));
+    assert_eq!((rest.entries.len(), rest.next), (1, None));
+    let found = read(false, json!({"frame": "f1", "whole": true, "query": "end"}));
+    assert_eq!(found.entries.iter().map(|it| it.position).collect::<Vec<_>>(), [3]);
+    let stored = &project.engine.messages("ses_a").unwrap()[0].json;
+    for form in ["json", "markdown", "stored"] {
+        let of = |reveal: bool| {
+            let arguments = json!({"frame": "f1", "whole": true, "count": 1, "form": form});
+            read(reveal, arguments).entries.remove(0)
+        };
+        let (masked, open) = (of(false), of(true));
+        let told = |it: &LoggedMessage| serde_json::to_string(it).unwrap();
+        assert!(told(&open).contains(&token), "{form}");
+        assert!(!told(&masked).contains(&token) && told(&masked).contains("now"), "{form}");
+        let filled = [masked.message.is_some(), masked.markdown.is_some()];
+        assert_eq!(filled, [form == "json", form == "markdown"]);
+        if form == "stored" {
+            assert_eq!(open.stored_lines.as_ref(), Some(stored), "byte for byte");
+            let line = masked.stored_lines.unwrap();
+            let parsed: Value = serde_json::from_str(&line).expect("it stays JSON");
+            assert_eq!(parsed["info"]["id"], "msg-1");
+        }
+    }
+    let refused = project.call("ses_a", "stack_log", json!({"whole": true})).unwrap_err();
+    assert_eq!(refused.message, "`whole` of `stack_log` is for a terminal alone");
 }
 
 #[test]

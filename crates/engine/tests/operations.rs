@@ -242,6 +242,30 @@ fn operations_for_people_are_not_for_agents() {
 }
 
 #[test]
+fn arguments_for_a_terminal_are_listed_to_nobody_else_and_refused_from_them() {
+    let mut tried = Vec::new();
+    for operation in operations::TABLE {
+        let all = (operation.at_terminal)();
+        let lists = [(operation.parameters)(), (operation.brief)()];
+        for name in operation.terminal_arguments {
+            assert!(all["properties"].get(name).is_some(), "{}: no {name}", operation.name);
+            assert!(lists.iter().all(|it| it["properties"].get(name).is_none()));
+            for host in ["test", PAGE] {
+                let project = project();
+                let stranger = Caller { host: host.to_owned(), ..caller("ses_a") };
+                let mut arguments = right_for(operation);
+                arguments[*name] = json!(true);
+                let refused = operation.run(&project.engine, &stranger, arguments).unwrap_err();
+                let expected = format!("`{name}` of `{}` is for a terminal alone", operation.name);
+                assert_eq!((refused.kind, refused.message), (Kind::Invalid, expected));
+            }
+            tried.push(*name);
+        }
+    }
+    assert_eq!(tried, ["whole", "form", "session", "thorough", "raw"]);
+}
+
+#[test]
 fn secrets_are_masked_unless_the_caller_may_see_them() {
     const KEY: &str =
         "sk-ant-api03-abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-AAAAAAAA";

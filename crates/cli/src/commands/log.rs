@@ -1,9 +1,7 @@
-use std::ops::ControlFlow;
+use std::collections::BTreeSet;
 
-use callstack_core::frame::Frame;
-use callstack_core::secrets::mask;
-use callstack_engine::{Engine, LogEntry, LogRequest};
-use serde_json::{Value, json};
+use callstack_engine::{Engine, WholeLog};
+use serde_json::json;
 
 use crate::error::CommandError;
 use crate::invocation::Invocation;
@@ -52,79 +50,109 @@ pub(crate) fn run(
     output: &mut Output,
 ) -> Result<(), CommandError> {
     let engine = invocation.engine()?;
-    let frame = engine.resolve(&args.frame)?;
-    let request = LogRequest {
-        from: args.from.max(1),
-        most: args.count.unwrap_or(usize::MAX),
-        query: args.query.clone(),
-        versions: args.versions,
-        reveal: args.reveal,
+    let form = match (output.json() || output.is_terminal(), args.raw) {
+        (_, true) => "stored",
+        (true, false) => "json",
+        (false, false) => "markdown",
     };
+    let parts = Parts { args, invocation, engine: &engine, form };
     if output.json() {
-        return as_json(&engine, &frame, &request, output);
+        return as_json(&parts, output);
     }
-    output.paged(!args.no_pager, |output| shown(args, &engine, &frame, &request, output))
+    output.paged(!args.no_pager, |output| shown(&parts, output))
 }
 
-fn as_json(
-    engine: &Engine,
-    frame: &Frame,
-    request: &LogRequest,
-    output: &mut Output,
-) -> Result<(), CommandError> {
-    let part = engine.read_log(frame, request)?;
-    let message = |entry: &LogEntry| {
-        let json = entry.to_json(request.reveal);
-        serde_json::from_str(&json).unwrap_or_else(|_| Value::from(json))
-    };
+/// The parts of the log that is asked for, each an answer of the operation.
+struct Parts<'a> {
+    args: &'a LogArgs,
+    invocation: &'a Invocation<'a>,
+    engine: &'a Engine,
+    form: &'static str,
+}
+
+impl Parts<'_> {
+    /// Passes each part to `see`, and returns the position of the first message after them all, if there is one.
+    fn each(
+        &self,
+        mut see: impl FnMut(&WholeLog) -> Result<(), CommandError>,
+    ) -> Result<Option<u64>, CommandError> {
+        let (mut from, mut left) = (self.args.from.max(1), self.args.count);
+        loop {
+            let arguments = json!({
+                "frame": self.args.frame,
+                "from": from,
+                "count": left,
+                "query": self.args.query,
+                "versions": self.args.versions,
+                "whole": true,
+                "form": self.form,
+            });
+            let (reveal, engine) = (self.args.reveal, self.engine);
+            let answer = self.invocation.run_revealing(reveal, engine, "stack_log", arguments)?;
+            let part: WholeLog = serde_json::from_value(answer.data)
+                .map_err(|error| CommandError::of_shape(&error))?;
+            see(&part)?;
+            let positions: BTreeSet<_> = part.entries.iter().map(|entry| entry.position).collect();
+            left = left.map(|left| left.saturating_sub(positions.len()));
+            match part.next {
+                Some(next) if left != Some(0) => from = next,
+                next => return Ok(next),
+            }
+        }
+    }
+}
+
+fn as_json(parts: &Parts<'_>, output: &mut Output) -> Result<(), CommandError> {
+    let (mut frame, mut total, mut entries) = (String::new(), 0, Vec::new());
+    let next = parts.each(|part| {
+        (frame, total) = (part.frame.to_string(), part.total);
+        entries.extend_from_slice(&part.entries);
+        Ok(())
+    })?;
     output.value(&json!({
-        "frame": frame.num.to_string(),
-        "total": part.total,
-        "next": part.next,
-        "positions": part.entries.iter().map(|entry| entry.position).collect::<Vec<_>>(),
-        "versions": part.entries.iter().map(|entry| entry.message.version).collect::<Vec<_>>(),
-        "messages": part.entries.iter().map(message).collect::<Vec<_>>(),
+        "frame": frame,
+        "total": total,
+        "next": next,
+        "positions": entries.iter().map(|entry| entry.position).collect::<Vec<_>>(),
+        "versions": entries.iter().map(|entry| entry.version).collect::<Vec<_>>(),
+        "messages": entries.into_iter().map(|entry| entry.message).collect::<Vec<_>>(),
     }))
 }
 
-fn shown(
-    args: &LogArgs,
-    engine: &Engine,
-    frame: &Frame,
-    request: &LogRequest,
-    output: &mut Output,
-) -> Result<(), CommandError> {
-    let mut view = output.is_terminal().then(|| LogView::new(args.reveal, output.width()));
-    let total = if args.raw { 0 } else { engine.log_length(frame)? };
-    if !args.raw {
-        let mut page = Page::default();
-        match &view {
-            Some(view) => view.head(frame, engine.is_left_open(frame)?, total, &mut page),
-            None => head(frame, total, args.reveal, &mut page),
-        }
-        output.page(&page)?;
-    }
-    let mut is_empty = true;
-    let (_, next) = engine.visit_log(frame, request, |entry| {
-        is_empty = false;
-        if args.raw {
-            let raw = entry.to_raw(args.reveal);
-            if !raw.is_empty() {
-                output.stored(&raw)?;
-            }
-            return Ok::<_, CommandError>(ControlFlow::Continue(()));
-        }
-        let mut page = Page::default();
-        match &mut view {
-            Some(view) => view.draw(&entry, &mut page),
-            None => {
-                page.block("", &entry.to_markdown(args.reveal));
+fn shown(parts: &Parts<'_>, output: &mut Output) -> Result<(), CommandError> {
+    let mut view = output.is_terminal().then(|| LogView::new(output.width()));
+    let (mut is_first, mut is_empty, mut total) = (true, true, 0);
+    let next = parts.each(|part| {
+        (is_empty, total) = (is_empty && part.entries.is_empty(), part.total);
+        for line in part.entries.iter().filter_map(|entry| entry.stored_lines.as_deref()) {
+            if !line.is_empty() {
+                output.stored(line)?;
             }
         }
-        output.page(&page)?;
-        Ok(ControlFlow::Continue(()))
+        if parts.args.raw {
+            return Ok(());
+        }
+        let mut page = Page::default();
+        if std::mem::take(&mut is_first) {
+            match &view {
+                Some(_) => LogView::head(part, &mut page),
+                None => head(part, &mut page),
+            }
+            output.page(&page)?;
+        }
+        for entry in &part.entries {
+            let mut page = Page::default();
+            match (&mut view, &entry.markdown) {
+                (Some(view), _) => view.draw(entry, &mut page),
+                (None, text) => {
+                    page.block("", text.as_deref().unwrap_or_default());
+                }
+            }
+            output.page(&page)?;
+        }
+        Ok(())
     })?;
-    if args.raw {
+    if parts.args.raw {
         return Ok(());
     }
     let mut page = Page::default();
@@ -136,12 +164,11 @@ fn shown(
     output.page(&page)
 }
 
-fn head(frame: &Frame, total: u64, reveal: bool, page: &mut Page) {
-    let label = frame.label();
-    let label = if reveal { label } else { mask(&label).into_owned() };
-    let about = match total {
+fn head(log: &WholeLog, page: &mut Page) {
+    let label = &log.label;
+    let about = match log.total {
         0 => format!("{label}: no messages are kept"),
-        _ => format!("{label}: {}", counted(total, "message")),
+        total => format!("{label}: {}", counted(total, "message")),
     };
     page.put(PLAIN, &about).end();
 }

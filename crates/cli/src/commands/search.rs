@@ -1,5 +1,5 @@
 use callstack_engine::Kind;
-use callstack_engine::search::{Depth, PlaceKind, SearchAnswer, SearchHit, SearchRequest};
+use callstack_engine::search::{PlaceKind, SearchAnswer, SearchHit};
 use serde_json::json;
 
 use crate::error::CommandError;
@@ -36,9 +36,6 @@ pub(crate) struct SearchArgs {
     reveal: bool,
 }
 
-/// The most places that may be asked for.
-const MOST: usize = 1_000;
-
 pub(crate) fn run(
     args: &SearchArgs,
     invocation: &Invocation<'_>,
@@ -46,24 +43,26 @@ pub(crate) fn run(
 ) -> Result<(), CommandError> {
     let engine = invocation.engine()?;
     let query = args.query.join(" ");
-    let frame = args.frame.as_deref().map(|frame| engine.resolve(frame)).transpose()?;
-    let caller = match (&frame, invocation.names_a_session()) {
-        (None, true) => Some(invocation.caller(&engine)?),
+    let session = match (&args.frame, invocation.names_a_session()) {
+        (None, true) => Some(invocation.caller(&engine)?.session),
         _ => None,
     };
-    let session = caller.as_ref().map(|caller| caller.session.as_str());
-    let request = SearchRequest {
-        text: query.clone(),
-        exact: args.exact,
-        frame: frame.as_ref().map(|frame| frame.num),
-        limit: args.limit.clamp(1, MOST),
-        depth: if args.raw { Depth::Raw } else { Depth::Thorough },
-        reveal: args.reveal,
-    };
-    let found = engine.search_in(&request, session)?;
-    let scope = frame.map(|frame| format!(" in {} or below it", frame.num));
+    let arguments = json!({
+        "query": query,
+        "exact": args.exact,
+        "frame": args.frame,
+        "session": session,
+        "limit": args.limit,
+        "thorough": true,
+        "raw": args.raw,
+    });
+    let answer = invocation.run_revealing(args.reveal, &engine, "stack_search", arguments)?;
+    let found: SearchAnswer = serde_json::from_value(answer.data.clone())
+        .map_err(|error| CommandError::of_shape(&error))?;
+    let scope = args.frame.as_deref().map(|frame| engine.resolve(frame)).transpose()?;
+    let scope = scope.map(|frame| format!(" in {} or below it", frame.num));
     let scope = scope.or_else(|| session.map(|session| format!(" in session {session}")));
-    output.either(&json!(found), |page| draw(page, args, &query, scope.as_deref(), &found))?;
+    output.either(&answer.data, |page| draw(page, args, &query, scope.as_deref(), &found))?;
     if found.places.is_empty() {
         return Err(CommandError::Reported(Kind::NotFound));
     }

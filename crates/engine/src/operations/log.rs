@@ -1,5 +1,7 @@
 //! The operation that reads a frame's messages again.
 
+mod whole;
+
 use std::fmt::Write as _;
 use std::ops::ControlFlow;
 
@@ -12,8 +14,9 @@ use super::inspect::target;
 use crate::call::Reply;
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::log::{Hits, LogEntry, LogPart, LogRequest};
+use crate::log::{Hits, LogEntry, LogPart, LogRequest, WholeLog};
 use crate::operation::{Access, Caller, Operate, Repeated};
+use whole::LogForm;
 
 /// `stack_log`.
 pub(crate) struct Log;
@@ -35,6 +38,10 @@ pub(crate) struct LogParams {
     offset: Option<usize>,
     /// Older versions of changed messages too
     versions: Option<bool>,
+    /// Whole messages only, in parts of about a megabyte; with query: those that hold it. count is all by default
+    whole: Option<bool>,
+    /// With whole: messages as their host wrote them, as sections of a document, or as they are stored
+    form: Option<LogForm>,
 }
 
 /// The number of messages unless another one is asked for.
@@ -52,6 +59,7 @@ const AROUND: usize = 2;
 pub(crate) enum LogOutput {
     Messages(LogMessages),
     Lines(LogLines),
+    Whole(WholeLog),
 }
 
 /// Messages of a frame. Positions count from 1.
@@ -98,6 +106,7 @@ impl Operate for Log {
         folded away: whole messages, in parts, or the lines around each place that holds a query.";
     const ACCESS: Access = Access::Read;
     const REPEATED: Repeated = Repeated::Runs;
+    const TERMINAL_ARGUMENTS: &'static [&'static str] = &["whole", "form"];
     type Params = LogParams;
     type Output = LogOutput;
 
@@ -114,6 +123,12 @@ impl Operate for Log {
             versions: params.versions.unwrap_or_default(),
             ..LogRequest::default()
         };
+        if params.whole.unwrap_or_default() {
+            let most = params.count.unwrap_or(usize::MAX);
+            let request = LogRequest { most, reveal: caller.reveal, ..request };
+            let form = params.form.unwrap_or(LogForm::Json);
+            return Ok(whole::read(engine, &frame, &request, form)?.map(LogOutput::Whole));
+        }
         if let Some(query) = request.query.clone() {
             return look_for(engine, &frame, &request, &query, params.offset);
         }

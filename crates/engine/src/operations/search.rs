@@ -27,6 +27,12 @@ pub(crate) struct SearchParams {
     frame: Option<String>,
     /// How many places; default 10
     limit: Option<usize>,
+    /// Id of a session: only in its messages and frames
+    session: Option<String>,
+    /// Look at all that may hold it, however long that takes
+    thorough: Option<bool>,
+    /// Look through every message as its host wrote it, in JSON, and through nothing else
+    raw: Option<bool>,
 }
 
 /// The number of places unless another one is asked for, and the greatest that may be.
@@ -39,24 +45,30 @@ impl Operate for Search {
         frames and in all messages, folded ones too.";
     const ACCESS: Access = Access::Read;
     const REPEATED: Repeated = Repeated::Runs;
+    const TERMINAL_ARGUMENTS: &'static [&'static str] = &["session", "thorough", "raw"];
     type Params = SearchParams;
     type Output = SearchAnswer;
 
     fn run(
         engine: &Engine,
-        _: &Caller,
+        caller: &Caller,
         params: SearchParams,
     ) -> Result<Reply<Self::Output>, EngineError> {
         let frame = params.frame.as_deref().map(|frame| engine.resolve(frame)).transpose()?;
+        let depth = match (params.raw, params.thorough) {
+            (Some(true), _) => Depth::Raw,
+            (_, Some(true)) => Depth::Thorough,
+            _ => Depth::Quick,
+        };
         let request = SearchRequest {
             exact: params.exact.unwrap_or_default(),
             frame: frame.map(|frame| frame.num),
-            depth: Depth::Quick,
-            reveal: false,
+            depth,
+            reveal: caller.reveal,
             limit: params.limit.unwrap_or(PLACES).clamp(1, MOST),
             text: params.query,
         };
-        let found = engine.search(&request)?;
+        let found = engine.search_in(&request, params.session.as_deref())?;
         let text = told(&request.text, request.frame, &found);
         Ok(Reply::new(format!("{} places", found.places.len()), text, found))
     }
