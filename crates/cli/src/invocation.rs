@@ -1,6 +1,5 @@
 //! The common part of commands: the place, the session that they act in, and calls of the table's operations.
 
-use callstack_core::transcript::Anchor;
 use callstack_engine::operation::{Answer, Caller, TERMINAL};
 use callstack_engine::{Engine, EngineError, Kind, operations};
 use callstack_store::FOLDER;
@@ -8,6 +7,7 @@ use serde_json::Value;
 
 use crate::args::{Global, NewStore};
 use crate::error::CommandError;
+use crate::operations::Machine;
 use crate::output::Output;
 use crate::project::{StartFolder, open};
 
@@ -66,16 +66,7 @@ impl<'a> Invocation<'a> {
             Some(reference) => engine.find_session(reference)?,
             None => engine.latest_session()?.unwrap_or_else(|| (HOST.to_owned(), None)),
         };
-        let anchor = Anchor { message, call: None };
-        Ok(Caller {
-            session,
-            host: HOST.to_owned(),
-            anchor,
-            agent: None,
-            performs: false,
-            reveal: false,
-            key: None,
-        })
+        Ok(Caller::at_terminal(session, message, false))
     }
 
     /// Carries out an operation of the table. Secrets of known forms are masked in the answer.
@@ -103,5 +94,17 @@ impl<'a> Invocation<'a> {
             hint: None,
         })?;
         Ok(operation.run(engine, &caller, arguments)?)
+    }
+
+    /// Carries out an operation of the machine, and returns the data of its answer. Secrets of known forms are masked
+    /// in it.
+    pub(crate) fn on_machine(
+        &self,
+        output: &Output,
+        operation: &str,
+        arguments: Value,
+    ) -> Result<Value, CommandError> {
+        let machine = Machine::new(self.place.clone(), output);
+        Ok(crate::operations::run(&machine, operation, arguments)?)
     }
 }

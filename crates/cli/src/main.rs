@@ -15,6 +15,7 @@ mod log_view;
 mod opencode;
 mod opencode_config;
 mod opencode_tui;
+mod operations;
 mod output;
 mod page;
 mod pager;

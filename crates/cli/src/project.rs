@@ -15,7 +15,7 @@ use crate::opencode_config;
 use crate::user::{configuration, mark, registry};
 
 /// The folder in which a command was started, and the home folder, which is never a project.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct StartFolder {
     start: PathBuf,
     home: Option<PathBuf>,

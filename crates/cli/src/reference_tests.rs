@@ -3,12 +3,13 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use callstack_engine::operation::{Access, CallerKind, Operation};
+use callstack_engine::operation::{Access, CallerKind, Context, Operation};
 use callstack_engine::operations::TABLE;
 use callstack_engine::{Profile, SETTINGS, Scope, Setting, tools};
 use serde_json::{Value, json};
 
 use crate::error::EXIT_CODES;
+use crate::operations::TABLE as MACHINE;
 
 fn is_current(page: &str, text: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference").join(page);
@@ -68,32 +69,13 @@ fn tools() {
          not by hand.\n",
     );
     for operation in TABLE {
-        let listed = if operation.listed { " *(listed)*" } else { "" };
-        write!(page, "\n## {}{listed}\n\n{}\n", operation.name, operation.summary).unwrap();
-        let access = match operation.access {
-            Access::Read => "Reads",
-            Access::Write => "Writes",
-        };
-        writeln!(page, "\n{access}; for {}.", callers(operation).join(", ")).unwrap();
-        let schema = (operation.at_terminal)();
-        let required: Vec<_> = schema["required"].as_array().into_iter().flatten().collect();
-        let properties = schema["properties"].as_object().unwrap();
-        if properties.is_empty() {
-            page.push_str("\nTakes no arguments.\n");
-            continue;
-        }
-        page.push_str("\n| argument | type | | |\n| --- | --- | --- | --- |\n");
-        for (name, property) in properties {
-            let needed = required.iter().any(|it| *it == name);
-            let told = property["description"].as_str().unwrap_or_default();
-            let at_terminal = operation.terminal_arguments.contains(&name.as_str());
-            let needed = match (needed, at_terminal) {
-                (true, _) => "required",
-                (false, true) => "at a terminal",
-                (false, false) => "",
-            };
-            writeln!(page, "| `{name}` | {} | {needed} | {told} |", kind(property)).unwrap();
-        }
+        described(operation, &mut page);
+    }
+    page.push_str(
+        "\n# Operations of the machine\n\nThey need no store, or work on stores that can't be opened. Commands call them.\n",
+    );
+    for operation in MACHINE {
+        described(operation, &mut page);
     }
     page.push_str(
         "\n## Under their first names\n\nWith `STACK_TOOLS=flame` an agent is listed these, and `flame`, \
@@ -107,7 +89,37 @@ fn tools() {
     is_current("tools.md", &page);
 }
 
-fn callers(operation: &Operation) -> Vec<&'static str> {
+/// Adds what an operation is called, who may carry it out, and what it takes.
+fn described<C: Context>(operation: &Operation<C>, page: &mut String) {
+    let listed = if operation.listed { " *(listed)*" } else { "" };
+    write!(page, "\n## {}{listed}\n\n{}\n", operation.name, operation.summary).unwrap();
+    let access = match operation.access {
+        Access::Read => "Reads",
+        Access::Write => "Writes",
+    };
+    writeln!(page, "\n{access}; for {}.", callers(operation).join(", ")).unwrap();
+    let schema = (operation.at_terminal)();
+    let required: Vec<_> = schema["required"].as_array().into_iter().flatten().collect();
+    let properties = schema["properties"].as_object().unwrap();
+    if properties.is_empty() {
+        page.push_str("\nTakes no arguments.\n");
+        return;
+    }
+    page.push_str("\n| argument | type | | |\n| --- | --- | --- | --- |\n");
+    for (name, property) in properties {
+        let needed = required.iter().any(|it| *it == name);
+        let told = property["description"].as_str().unwrap_or_default();
+        let at_terminal = operation.terminal_arguments.contains(&name.as_str());
+        let needed = match (needed, at_terminal) {
+            (true, _) => "required",
+            (false, true) => "at a terminal",
+            (false, false) => "",
+        };
+        writeln!(page, "| `{name}` | {} | {needed} | {told} |", kind(property)).unwrap();
+    }
+}
+
+fn callers<C: Context>(operation: &Operation<C>) -> Vec<&'static str> {
     let name = |caller: &CallerKind| match caller {
         CallerKind::Agent => "agents",
         CallerKind::Terminal => "a terminal",
@@ -118,19 +130,22 @@ fn callers(operation: &Operation) -> Vec<&'static str> {
 
 #[test]
 fn schemas() {
-    let operations = TABLE.iter().map(|operation| {
-        let entry = json!({
-            "summary": operation.summary,
-            "writes": operation.access == Access::Write,
-            "callers": callers(operation),
-            "arguments": (operation.at_terminal)(),
-            "argumentsAtTerminal": operation.terminal_arguments,
-            "answer": (operation.output)(),
-        });
-        (operation.name.to_owned(), entry)
-    });
+    let operations = TABLE.iter().map(entry).chain(MACHINE.iter().map(entry));
     let page = Value::Object(operations.collect());
     is_current("operations.json", &format!("{page:#}\n"));
+}
+
+/// The name of an operation, and its schemas.
+fn entry<C: Context>(operation: &Operation<C>) -> (String, Value) {
+    let entry = json!({
+        "summary": operation.summary,
+        "writes": operation.access == Access::Write,
+        "callers": callers(operation),
+        "arguments": (operation.at_terminal)(),
+        "argumentsAtTerminal": operation.terminal_arguments,
+        "answer": (operation.output)(),
+    });
+    (operation.name.to_owned(), entry)
 }
 
 #[test]

@@ -84,6 +84,19 @@ impl HostKind {
 }
 
 impl Caller {
+    /// Returns the caller for a person at a terminal.
+    pub fn at_terminal(session: String, message: Option<String>, reveal: bool) -> Self {
+        Self {
+            session,
+            host: TERMINAL.to_owned(),
+            anchor: Anchor { message, call: None },
+            agent: None,
+            performs: false,
+            reveal,
+            key: None,
+        }
+    }
+
     /// Returns the kind of the caller, by its host's name.
     pub fn kind(&self) -> CallerKind {
         CallerKind::of(&self.host)
@@ -158,9 +171,9 @@ impl Answer {
     }
 }
 
-/// An answer whose data has a type, inside the engine.
+/// An answer whose data has a type, as operations return it.
 #[derive(Clone, Debug)]
-pub(crate) struct Reply<D> {
+pub struct Reply<D> {
     /// The answer without its data.
     pub(crate) answer: Answer,
     /// The data; `None` if nothing was done, or if the host performs an effect first.
@@ -168,7 +181,8 @@ pub(crate) struct Reply<D> {
 }
 
 impl<D> Reply<D> {
-    pub(crate) fn new(title: impl Into<String>, text: impl Into<String>, data: D) -> Self {
+    /// Returns a reply: a few words that say what happened, a text, and data.
+    pub fn new(title: impl Into<String>, text: impl Into<String>, data: D) -> Self {
         Self { data: Some(data), ..Self::without_data(title, text) }
     }
 

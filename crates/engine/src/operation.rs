@@ -1,15 +1,15 @@
-//! The type of an operation. The table of operations is in `operations`; agents' tools, MCP, the HTTP API and the pages
-//! of the reference are derived from it. Commands of the command line are written by hand, and call it.
+//! The type of an operation. The table of operations on a project is in `operations`; agents' tools, MCP, the HTTP API
+//! and the pages of the reference are derived from it. Operations of the machine, which need no store, are declared in
+//! the same way by the crate of the command line. Commands are written by hand, and call operations.
 
-pub use crate::call::{Answer, Caller, CallerKind, HostKind, PAGE, TERMINAL};
-use std::fmt::Write as _;
+pub use crate::call::{Answer, Caller, CallerKind, HostKind, PAGE, Reply, TERMINAL};
+use std::fmt::{self, Write as _};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use crate::call::Reply;
 use crate::effect::EffectOutcome;
 use crate::engine::Engine;
 use crate::error::{EngineError, Kind};
@@ -42,10 +42,33 @@ pub(crate) const EVERYBODY: &[CallerKind] =
 /// Callers of an operation that is for people.
 pub(crate) const PEOPLE: &[CallerKind] = &[CallerKind::Terminal, CallerKind::Page];
 /// Callers of an operation that reaches beyond the project, or removes data for good.
-pub(crate) const TERMINAL_ONLY: &[CallerKind] = &[CallerKind::Terminal];
+pub const TERMINAL_ONLY: &[CallerKind] = &[CallerKind::Terminal];
+
+/// What operations work on: the engine of a project, or the machine for those that need no store.
+pub trait Context: 'static {
+    /// Does the work of an operation for a caller, with what belongs around every call.
+    fn carry_out(
+        &self,
+        caller: &Caller,
+        work: impl FnOnce(&Self) -> Result<Answer, EngineError>,
+    ) -> Result<Answer, EngineError>;
+}
+
+impl Context for Engine {
+    fn carry_out(
+        &self,
+        caller: &Caller,
+        work: impl FnOnce(&Self) -> Result<Answer, EngineError>,
+    ) -> Result<Answer, EngineError> {
+        let _outside = caller.is_outside().then(|| self.kernel.env().outside.enter());
+        let answer = work(self)?;
+        self.files.record_files_of(&answer);
+        Ok(answer)
+    }
+}
 
 /// An operation, declared by a type of its own.
-pub(crate) trait Operate {
+pub trait Operate<C: Context = Engine> {
     /// The name of the tool.
     const NAME: &'static str;
     /// The tool's description.
@@ -71,7 +94,7 @@ pub(crate) trait Operate {
 
     /// Carries the operation out.
     fn run(
-        engine: &Engine,
+        context: &C,
         caller: &Caller,
         params: Self::Params,
     ) -> Result<Reply<Self::Output>, EngineError>;
@@ -79,7 +102,7 @@ pub(crate) trait Operate {
     /// Continues a call that had to wait for an effect. By default fails with [`Kind::Internal`], for operations that
     /// wait for no effect.
     fn resume(
-        _engine: &Engine,
+        _context: &C,
         _caller: &Caller,
         _token: Value,
         _outcome: EffectOutcome,
@@ -93,8 +116,7 @@ pub(crate) trait Operate {
 }
 
 /// One entry of the table.
-#[derive(Clone, Copy, Debug)]
-pub struct Operation {
+pub struct Operation<C: Context = Engine> {
     /// The name of the tool.
     pub name: &'static str,
     /// The tool's description.
@@ -124,12 +146,19 @@ pub struct Operation {
     /// The schema of the arguments that have a meaning where the host folds nothing: with `full` all of these, else
     /// without those that only the profile `full` lists.
     pub(crate) unfolded: fn(full: bool) -> Value,
-    run: fn(&Engine, &Caller, Value) -> Result<Answer, EngineError>,
-    resume: fn(&Engine, &Caller, Value, EffectOutcome) -> Result<Answer, EngineError>,
+    run: fn(&C, &Caller, Value) -> Result<Answer, EngineError>,
+    resume: fn(&C, &Caller, Value, EffectOutcome) -> Result<Answer, EngineError>,
 }
 
-impl Operation {
-    pub(crate) const fn of<O: Operate>() -> Self {
+impl<C: Context> fmt::Debug for Operation<C> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Operation").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+impl<C: Context> Operation<C> {
+    /// Returns the entry of an operation.
+    pub const fn of<O: Operate<C>>() -> Self {
         Self {
             name: O::NAME,
             summary: O::SUMMARY,
@@ -147,9 +176,9 @@ impl Operation {
             unfolded: |full| {
                 schema::without(schema::unfolded::<O::Params>(full), O::TERMINAL_ARGUMENTS)
             },
-            run: |engine, caller, arguments| typed::<O>(engine, caller, arguments)?.erased(),
-            resume: |engine, caller, token, outcome| {
-                O::resume(engine, caller, token, outcome)?.erased()
+            run: |context, caller, arguments| typed::<C, O>(context, caller, arguments)?.erased(),
+            resume: |context, caller, token, outcome| {
+                O::resume(context, caller, token, outcome)?.erased()
             },
         }
     }
@@ -164,7 +193,7 @@ impl Operation {
     /// caller's does not. Secrets are masked in the answer, and in an error, unless the caller may see them.
     pub fn run(
         &self,
-        engine: &Engine,
+        context: &C,
         caller: &Caller,
         arguments: Value,
     ) -> Result<Answer, EngineError> {
@@ -175,33 +204,20 @@ impl Operation {
         if self.needs_folding && caller.host_kind() == HostKind::Calling {
             return Err(unfolded(self.name));
         }
-        let _outside = caller.is_outside().then(|| engine.kernel.env().outside.enter());
-        Self::finished(engine, caller, (self.run)(engine, caller, arguments))
+        let work = |context: &C| (self.run)(context, caller, arguments);
+        masked_for(caller, context.carry_out(caller, work))
     }
 
     /// Continues a call whose answer asked for an effect, with the outcome of that effect.
     pub fn resume(
         &self,
-        engine: &Engine,
+        context: &C,
         caller: &Caller,
         token: Value,
         outcome: EffectOutcome,
     ) -> Result<Answer, EngineError> {
-        Self::finished(engine, caller, (self.resume)(engine, caller, token, outcome))
-    }
-
-    fn finished(
-        engine: &Engine,
-        caller: &Caller,
-        answer: Result<Answer, EngineError>,
-    ) -> Result<Answer, EngineError> {
-        if let Ok(answer) = &answer {
-            engine.files.record_files_of(answer);
-        }
-        if caller.reveal {
-            return answer;
-        }
-        answer.map(Answer::masked).map_err(EngineError::masked)
+        let work = |context: &C| (self.resume)(context, caller, token, outcome);
+        masked_for(caller, context.carry_out(caller, work))
     }
 
     /// Fails with [`Kind::Invalid`] if an argument is for a terminal alone, and the caller is none.
@@ -235,6 +251,14 @@ impl Operation {
     pub fn signature(&self) -> String {
         signature(&(self.brief)())
     }
+}
+
+/// Masks secrets in an answer or an error, unless the caller may see them.
+fn masked_for(caller: &Caller, answer: Result<Answer, EngineError>) -> Result<Answer, EngineError> {
+    if caller.reveal {
+        return answer;
+    }
+    answer.map(Answer::masked).map_err(EngineError::masked)
 }
 
 /// Returns the refusal of an operation, or of an argument, that needs a host that folds.
@@ -275,8 +299,8 @@ pub(crate) fn takes(schema: &Value) -> String {
 }
 
 /// Carries an operation out with arguments as JSON. Fails with [`Kind::Invalid`] if they are not its parameters.
-pub(crate) fn typed<O: Operate>(
-    engine: &Engine,
+pub(crate) fn typed<C: Context, O: Operate<C>>(
+    context: &C,
     caller: &Caller,
     arguments: Value,
 ) -> Result<Reply<O::Output>, EngineError> {
@@ -287,7 +311,7 @@ pub(crate) fn typed<O: Operate>(
         message: format!("the arguments of `{}` are not right: {error}", O::NAME),
         hint: Some(format!("It takes: {}.", takes(&schema::brief::<O::Params>()))),
     })?;
-    O::run(engine, caller, params)
+    O::run(context, caller, params)
 }
 
 /// The greatest length of one text among arguments, in bytes. Every text may become part of a model's context, and a

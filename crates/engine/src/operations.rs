@@ -18,14 +18,16 @@ mod purge;
 mod record;
 pub(crate) mod repeated;
 mod replan;
+mod report;
 pub(crate) mod retry;
 mod rollback;
 mod rows;
 mod search;
-mod settings;
+pub(crate) mod settings;
 mod since;
 pub(crate) mod stack;
 mod subagents;
+pub(crate) mod summarizer;
 mod views;
 
 use crate::operation::{CallerKind, Operation};
@@ -84,6 +86,8 @@ pub const TABLE: &[Operation] = &[
     Operation::of::<views::Frames>(),
     Operation::of::<settings::Settings>(),
     Operation::of::<purge::Purge>(),
+    Operation::of::<report::WriteReport>(),
+    Operation::of::<summarizer::Summarizer>(),
 ];
 
 /// Returns the operation with a name, if there is one.

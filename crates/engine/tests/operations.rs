@@ -237,6 +237,8 @@ fn operations_for_people_are_not_for_agents() {
         "stack_frames",
         "stack_settings",
         "stack_purge",
+        "stack_report",
+        "stack_summarizer",
     ];
     assert_eq!(names, expected);
 }
@@ -273,9 +275,8 @@ fn secrets_are_masked_unless_the_caller_may_see_them() {
     project.did("ses_a", "stack_add_decision", json!({"decision": format!("use {KEY}")}));
     for operation in operations::TABLE.iter().filter(|it| it.access == Access::Read) {
         let arguments = match operation.name {
-            "stack_export" | "stack_window" | "stack_calls" | "stack_sent" | "stack_frames" => {
-                json!({})
-            }
+            "stack_export" | "stack_window" | "stack_calls" | "stack_sent" | "stack_frames"
+            | "stack_report" | "stack_summarizer" => json!({}),
             "stack_folded" | "stack_read_frame" | "stack_diff" | "stack_frame_details" => {
                 json!({"frame": "f1"})
             }

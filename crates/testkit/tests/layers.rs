@@ -118,7 +118,7 @@ pub(crate) const LAYERS: [(&str, &[&str]); 9] = [
     ),
     ("life of a frame", &["conversation::past", "lifecycle"]),
     ("engine", &["engine"]),
-    ("operations", &["flame", "manager", "operation", "operations", "report", "slash", "tools"]),
+    ("operations", &["flame", "manager", "operation", "operations", "slash", "tools"]),
 ];
 
 /// Modules that may use each other in a circle.

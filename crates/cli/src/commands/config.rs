@@ -1,15 +1,16 @@
 mod summarizer;
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
-use callstack_engine::{Configured, Engine, EngineError, SETTINGS, Scope, Setting, Source};
-use serde_json::{Map, Value, json};
+use callstack_engine::{
+    Configured, EngineError, SETTINGS, Scope, Setting, SettingEntry, SettingsOutput, Source,
+};
+use serde_json::{Value, json};
 
 use crate::error::CommandError;
 use crate::invocation::Invocation;
 use crate::output::Output;
 use crate::page::{BOLD, DIM, PLAIN, Page, WARN};
-use crate::{project, user};
 
 /// Show the settings of this project, change one, or reset it
 ///
@@ -57,36 +58,35 @@ pub(crate) fn run(
         (Some(setting), Some(value)) => {
             // A wrong value is refused before a store is made.
             setting.read(value)?;
-            let configured = if args.user || setting.scope == Scope::User {
-                user::configure(&user::configuration()?.with(setting, Some(value))?)?;
+            if args.user || setting.scope == Scope::User {
+                let changes = json!({"set": {setting.name: value}});
+                invocation.on_machine(output, "stack_user_settings", changes)?;
                 if is_outside {
                     return tell_user_set(setting, value, output);
                 }
-                invocation.engine()?.configured_as(setting)?
-            } else {
-                invocation.engine()?.configure(setting, Some(value))?
-            };
-            output.either(&data(&configured), |page| one(page, &configured))
+                return show_one(invocation, &json!({"name": setting.name}), output);
+            }
+            let change = json!({"name": setting.name, "value": value});
+            show_one(invocation, &change, output)
         }
         (Some(setting), None) if is_outside && !args.reset => {
-            let configured = outside(setting)?;
-            output.either(&data(&configured), |page| one(page, &configured))
+            let all = invocation.on_machine(output, "stack_user_settings", json!({}))?;
+            let all = all["settings"].as_array().into_iter().flatten();
+            let data = all.into_iter().find(|it| it["name"] == setting.name).cloned();
+            tell_one(&data.unwrap_or_default(), output)
         }
         (Some(setting), None) => {
             if args.reset && (args.user || setting.scope == Scope::User) {
-                user::configure(&user::configuration()?.with(setting, None)?)?;
+                let changes = json!({"reset": [setting.name]});
+                invocation.on_machine(output, "stack_user_settings", changes)?;
             }
-            let engine = invocation.engine()?;
-            let configured = if args.reset && !args.user {
-                engine.configure(setting, None)?
-            } else {
-                engine.configured_as(setting)?
-            };
-            output.either(&data(&configured), |page| one(page, &configured))
+            let reset = args.reset && !args.user;
+            show_one(invocation, &json!({"name": setting.name, "reset": reset}), output)
         }
         (None, _) if is_outside && !args.reset => {
-            let all = Setting::all().map(outside).collect::<Result<Vec<_>, _>>()?;
-            output.either(&listed(&all), |page| {
+            let data = invocation.on_machine(output, "stack_user_settings", json!({}))?;
+            let all = configured(&data)?;
+            output.either(&data, |page| {
                 table(page, &all);
                 let told =
                     "There is no project here: these count where a project sets nothing else.";
@@ -95,70 +95,68 @@ pub(crate) fn run(
         }
         (None, _) => {
             let engine = invocation.engine()?;
-            if args.reset && !reset(&engine, args.yes, output)? {
-                return output.either(&Value::Null, |page| {
-                    page.put(PLAIN, "nothing was reset").end();
-                });
+            let mut data = invocation.run(&engine, "stack_settings", json!({}))?.data;
+            if args.reset {
+                if !agree(&configured(&data)?, args.yes, output)? {
+                    return output.either(&Value::Null, |page| {
+                        page.put(PLAIN, "nothing was reset").end();
+                    });
+                }
+                data = invocation.run(&engine, "stack_settings", json!({"reset": true}))?.data;
             }
-            let all = engine.configuration()?;
-            output.either(&listed(&all), |page| table(page, &all))
+            let all = configured(&data)?;
+            output.either(&data, |page| table(page, &all))
         }
     }
 }
 
-/// Returns a setting as it counts where no project sets it.
-fn outside(setting: &'static Setting) -> Result<Configured, EngineError> {
-    Ok(Configured::of(setting, &project::settings()?, &BTreeMap::new()))
+/// Returns the settings in an answer.
+fn configured(data: &Value) -> Result<Vec<Configured>, CommandError> {
+    let answer: SettingsOutput =
+        serde_json::from_value(data.clone()).map_err(|error| CommandError::of_shape(&error))?;
+    let settings = answer.settings.into_iter().map(SettingEntry::configured);
+    Ok(settings.collect::<Result<_, _>>()?)
 }
 
-fn listed(all: &[Configured]) -> Value {
-    json!({"settings": all.iter().map(data).collect::<Vec<_>>()})
+/// Shows a setting of the project, changed as the arguments of the operation say.
+fn show_one(
+    invocation: &Invocation<'_>,
+    arguments: &Value,
+    output: &mut Output,
+) -> Result<(), CommandError> {
+    let engine = invocation.engine()?;
+    let answer = invocation.run(&engine, "stack_settings", arguments.clone())?;
+    tell_one(&answer.data["settings"][0], output)
+}
+
+fn tell_one(data: &Value, output: &mut Output) -> Result<(), CommandError> {
+    let entry: SettingEntry =
+        serde_json::from_value(data.clone()).map_err(|error| CommandError::of_shape(&error))?;
+    let configured = entry.configured()?;
+    output.either(data, |page| one(page, &configured))
 }
 
 /// Prints a setting for all projects where there is no project to show it in.
 fn tell_user_set(setting: &Setting, value: &str, output: &mut Output) -> Result<(), CommandError> {
-    let value_told = json!({"name": setting.name, "value": value, "source": Source::User.as_str()});
-    output.either(&value_told, |page| {
+    let told = json!({"name": setting.name, "value": value, "source": Source::User});
+    output.either(&told, |page| {
         let told = format!("{} is {value} in your own configuration", setting.name);
         page.put(PLAIN, &told).end();
     })
 }
 
-/// Forgets all that was set in the project, once somebody has agreed; returns whether it did.
-fn reset(engine: &Engine, yes: bool, output: &mut Output) -> Result<bool, CommandError> {
-    let stored = engine.stored_settings()?;
-    let names: Vec<_> = stored.keys().map(String::as_str).collect();
-    let names = names.join(", ");
+/// Asks whether all that is set in the project may be forgotten; returns whether it may.
+fn agree(all: &[Configured], yes: bool, output: &mut Output) -> Result<bool, CommandError> {
+    let is_set = |it: &&Configured| {
+        it.source == Source::Set || it.ignored.is_some() || it.overruled.is_some()
+    };
+    let names: BTreeSet<_> = all.iter().filter(is_set).map(|it| it.setting.name).collect();
+    let names = names.into_iter().collect::<Vec<_>>().join(", ");
     let unasked = EngineError::invalid(
         format!("this would reset {names}, and nobody can be asked here"),
         "Give --yes to do it, or name one setting.",
     );
-    if !stored.is_empty() && !yes && !output.confirm(&format!("Reset {names}?"), unasked)? {
-        return Ok(false);
-    }
-    for name in stored.keys() {
-        engine.set_setting(name, None)?;
-    }
-    Ok(true)
-}
-
-fn data(configured: &Configured) -> Value {
-    let Configured { setting, value, source, ignored, overruled } = configured;
-    let meanings: Map<_, _> =
-        setting.meanings.iter().map(|(of, means)| ((*of).to_owned(), json!(means))).collect();
-    json!({
-        "name": setting.name,
-        "value": value,
-        "unit": setting.unit.map(|unit| unit.name),
-        "means": setting.meant_by(value),
-        "source": source.as_str(),
-        "ignored": ignored,
-        "overruled": overruled,
-        "default": setting.default,
-        "mayBe": setting.values.told(),
-        "meanings": meanings,
-        "doc": setting.doc,
-    })
+    Ok(names.is_empty() || yes || output.confirm(&format!("Reset {names}?"), unasked)?)
 }
 
 fn one(page: &mut Page, configured: &Configured) {

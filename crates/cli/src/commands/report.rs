@@ -3,7 +3,7 @@ use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use callstack_core::control::escape_json;
-use callstack_engine::{EngineError, Kind, ReportRequest, path_text, plain, report, unfinished};
+use callstack_engine::{EngineError, Kind, path_text, plain, unfinished};
 use serde_json::{Value, json};
 
 use crate::error::CommandError;
@@ -42,13 +42,9 @@ pub(crate) fn run(
     };
     let file = invocation.place.start().join(&args.output);
     refuse_other(&file, "--output")?;
-    let request = ReportRequest {
-        session: session.as_deref(),
-        frame: args.frame.as_deref(),
-        by: BY,
-        reveal: args.reveal,
-    };
-    let document = report(&engine, &request)?;
+    let arguments = json!({"frame": args.frame, "session": session, "by": BY});
+    let answer = invocation.run_revealing(args.reveal, &engine, "stack_report", arguments)?;
+    let document = answer.data;
     let page = callstack_page::offline(&escape_json(&document.to_string()));
     write(&file, &page).map_err(|error| CommandError::of_file("write", &file, &error))?;
     let frames = document["frames"]["frames"].as_array().map_or(0, Vec::len);

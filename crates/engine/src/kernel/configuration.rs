@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use callstack_store::View;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::error::{EngineError, Kind};
 use crate::kernel::{Env, Kernel};
@@ -13,7 +15,8 @@ use crate::lock::lock;
 use crate::settings::{Scope, Setting, Settings};
 
 /// The source of a setting's value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
 pub enum Source {
     /// A variable of the environment.
     Environment,

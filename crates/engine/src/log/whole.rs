@@ -12,6 +12,7 @@ use super::LogEntry;
 #[serde(rename_all = "camelCase")]
 pub struct WholeLog {
     /// Handle of the frame
+    #[serde(with = "crate::handles::one")]
     #[schemars(with = "String")]
     pub frame: FrameNum,
     /// Handle and title of the frame

@@ -84,7 +84,7 @@ impl Operate for Preset {
         let Some(arguments) = params.into_plan(engine.project())? else {
             return Ok(list(engine)?.map(PresetOutput::Presets));
         };
-        Ok(typed::<Plan>(engine, caller, arguments)?.map(PresetOutput::Planned))
+        Ok(typed::<Engine, Plan>(engine, caller, arguments)?.map(PresetOutput::Planned))
     }
 }
 

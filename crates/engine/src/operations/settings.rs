@@ -5,11 +5,12 @@ use std::fmt::Write as _;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 use crate::call::Reply;
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::kernel::configuration::Configured;
+use crate::kernel::configuration::{Configured, Source};
 use crate::operation::{Access, Caller, CallerKind, Operate, PEOPLE, Repeated};
 use crate::settings::Setting;
 
@@ -30,50 +31,65 @@ pub(crate) struct SettingsParams {
 }
 
 /// Settings as they apply in this project.
-#[derive(Clone, Serialize, JsonSchema)]
-pub(crate) struct SettingsOutput {
-    settings: Vec<SettingEntry>,
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct SettingsOutput {
+    /// The settings, in the order of the reference
+    pub settings: Vec<SettingEntry>,
 }
 
 /// A setting as it applies.
-#[derive(Clone, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-struct SettingEntry {
+pub struct SettingEntry {
     /// The variable of the environment that it may be given in
-    name: &'static str,
-    value: String,
-    unit: Option<&'static str>,
+    pub name: String,
+    /// Value in effect
+    pub value: String,
+    /// Unit of a number
+    pub unit: Option<String>,
     /// The meaning of the value, where it is a word
-    means: Option<&'static str>,
-    /// Where the value comes from: `environment`, `set`, `user`, `host` or `default`
-    source: &'static str,
+    pub means: Option<String>,
+    /// Where the value comes from
+    pub source: Source,
     /// A value in the project's store that has no effect, since a project may not set it
-    ignored: Option<String>,
+    pub ignored: Option<String>,
     /// A value in the project's store that counts once the environment's variable is gone
-    overruled: Option<String>,
-    default: &'static str,
+    pub overruled: Option<String>,
+    /// Value unless another one is given
+    pub default: String,
     /// Its values, in words
-    may_be: String,
+    pub may_be: String,
     /// The meaning of each of its values
-    meanings: BTreeMap<&'static str, &'static str>,
-    doc: &'static str,
+    #[schemars(with = "BTreeMap<String, String>")]
+    pub meanings: Map<String, Value>,
+    /// What it does
+    pub doc: String,
 }
 
 impl SettingEntry {
-    fn of(configured: Configured) -> Self {
+    /// Returns the setting with its value. Fails with [`crate::Kind::Invalid`] if there is no such setting.
+    pub fn configured(self) -> Result<Configured, EngineError> {
+        let setting = Setting::meant(&self.name)?;
+        let Self { value, source, ignored, overruled, .. } = self;
+        Ok(Configured { setting, value, source, ignored, overruled })
+    }
+
+    /// Returns the entry of a setting.
+    pub fn of(configured: Configured) -> Self {
         let setting = configured.setting;
+        let meanings = setting.meanings.iter();
         Self {
-            name: setting.name,
-            unit: setting.unit.map(|unit| unit.name),
-            means: setting.meant_by(&configured.value),
+            name: setting.name.to_owned(),
+            unit: setting.unit.map(|unit| unit.name.to_owned()),
+            means: setting.meant_by(&configured.value).map(str::to_owned),
             value: configured.value,
-            source: configured.source.as_str(),
+            source: configured.source,
             ignored: configured.ignored,
             overruled: configured.overruled,
-            default: setting.default,
+            default: setting.default.to_owned(),
             may_be: setting.values.told(),
-            meanings: setting.meanings.iter().copied().collect(),
-            doc: setting.doc,
+            meanings: meanings.map(|(of, means)| ((*of).to_owned(), (*means).into())).collect(),
+            doc: setting.doc.to_owned(),
         }
     }
 }

@@ -1,19 +1,12 @@
-use std::time::{Duration, Instant};
+use callstack_engine::{SUMMARIZER_VARIABLES, Setting, Source, SummarizerOutput, SummarizerWord};
+use serde_json::{Map, json};
 
-use callstack_core::results::SummaryPrompt;
-use callstack_engine::{
-    Configured, Engine, EngineError, Kind, SUMMARIZER_VARIABLES, Setting, Source,
-    SummarizerSettings, SummaryRequest,
-};
-use serde_json::json;
-
-use super::{data, row};
+use super::{configured, row};
 use crate::error::CommandError;
 use crate::invocation::Invocation;
 use crate::output::Output;
 use crate::page::{BOLD, DIM, PLAIN, Page};
 use crate::project::variable;
-use crate::user;
 
 const EXAMPLES: &str = "Examples:
   callstack config summarizer --address http://127.0.0.1:11434/v1 --model qwen3 --try
@@ -86,90 +79,63 @@ pub(super) fn run(
         setting.read(value)?;
         changes.push((setting, value));
     }
-    let engine = if changes.is_empty() || args.here {
+    if args.here {
         let engine = invocation.engine()?;
         for (setting, value) in changes {
-            engine.configure(setting, Some(value))?;
+            let change = json!({"name": setting.name, "value": value});
+            invocation.run(&engine, "stack_settings", change)?;
         }
-        engine
-    } else {
-        let mut configuration = user::configuration()?;
-        for (setting, value) in changes {
-            configuration = configuration.with(setting, Some(value))?;
-        }
-        user::configure(&configuration)?;
+    } else if !changes.is_empty() {
+        let set: Map<_, _> = changes
+            .into_iter()
+            .map(|(setting, value)| (setting.name.to_owned(), value.as_str().into()))
+            .collect();
+        invocation.on_machine(output, "stack_user_settings", json!({ "set": set }))?;
         if invocation.place.found().is_none() {
             return tell_set(output);
         }
-        invocation.engine()?
-    };
-    let settings = engine.current_settings()?.summarizer.clone();
-    let answer = args.try_it.then(|| ask(&engine, &settings)).transpose()?;
-    show(&engine, &settings, answer.as_ref(), output)
+    }
+    show(args.try_it, invocation, output)
 }
 
 /// Prints that a model is set where there is no project to show and try it in.
 fn tell_set(output: &mut Output) -> Result<(), CommandError> {
-    output.either(&json!({"source": Source::User.as_str()}), |page| {
+    output.either(&json!({"source": Source::User}), |page| {
         page.put(PLAIN, "set in your own configuration, for all projects").end();
         page.put(PLAIN, "In a project with a store, `callstack config summarizer --try` asks it.")
             .end();
     })
 }
 
-/// The answer of a model, and the milliseconds that it took.
-struct Answer {
-    text: String,
-    ms: u128,
-}
-
-fn ask(engine: &Engine, settings: &SummarizerSettings) -> Result<Answer, EngineError> {
-    if !settings.is_set() {
-        return Err(EngineError::invalid(
-            "no model is set that could be asked",
-            "Set one: `callstack config summarizer --address URL --model NAME --try`.",
-        ));
-    }
-    let prompt = SummaryPrompt {
-        system: "Answer with one word.".to_owned(),
-        user: "Say that it works.".to_owned(),
-    };
-    let time_limit = Duration::from_millis(settings.time_limit.into());
-    let begun = Instant::now();
-    let request = SummaryRequest { prompt, settings: settings.clone(), time_limit };
-    let text = engine.ask_summarizer(&request).map_err(|error| EngineError {
-        kind: Kind::Conflict,
-        message: format!("the model can't be used: {error}"),
-        hint: Some("Until it answers, results that nobody gave are extracted without it.".into()),
-    })?;
-    Ok(Answer { text, ms: begun.elapsed().as_millis() })
-}
-
 fn show(
-    engine: &Engine,
-    settings: &SummarizerSettings,
-    answer: Option<&Answer>,
+    try_it: bool,
+    invocation: &Invocation<'_>,
     output: &mut Output,
 ) -> Result<(), CommandError> {
-    let all: Vec<Configured> = SUMMARIZER_VARIABLES
-        .iter()
-        .map(|name| engine.configured_as(Setting::meant(name)?))
-        .collect::<Result<_, _>>()?;
-    let has_key = variable(&settings.key_variable).is_some_and(|key| !key.trim().is_empty());
-    let format = settings.wire_format().as_str();
+    let engine = invocation.engine()?;
+    let answer = invocation.run(&engine, "stack_summarizer", json!({"ask": try_it}))?;
+    let model: SummarizerOutput =
+        serde_json::from_value(answer.data).map_err(|error| CommandError::of_shape(&error))?;
+    let mut data = invocation.run(&engine, "stack_settings", json!({}))?.data;
+    if let Some(settings) = data["settings"].as_array_mut() {
+        settings.retain(|it| SUMMARIZER_VARIABLES.iter().any(|name| it["name"] == *name));
+    }
+    let all = configured(&data)?;
+    let has_key = variable(&model.key_variable).is_some_and(|key| !key.trim().is_empty());
+    let format = &model.format;
     let value = json!({
-        "on": settings.is_set(),
+        "on": model.on,
         "format": format,
         "keyIsSet": has_key,
-        "settings": all.iter().map(data).collect::<Vec<_>>(),
-        "answer": answer.map(|it| json!({"text": it.text, "ms": it.ms})),
+        "settings": data["settings"],
+        "answer": model.answer,
     });
     output.either(&value, |page| {
-        if settings.is_set() {
+        if model.on {
             state(page, "on", "what nobody gives results of, the model writes them of");
             page.put(PLAIN, &format!("spoken to as {format}")).end();
             let held = if has_key { "holds a key" } else { "holds no key here: none is sent" };
-            page.put(PLAIN, &format!("{} {held}", settings.key_variable)).end();
+            page.put(PLAIN, &format!("{} {held}", model.key_variable)).end();
         } else {
             state(
                 page,
@@ -182,7 +148,7 @@ fn show(
             page.put(PLAIN, "  ");
             row(page, configured, width);
         }
-        if let Some(Answer { text, ms }) = answer {
+        if let Some(SummarizerWord { text, ms }) = &model.answer {
             page.put(BOLD, "it answers").put(DIM, &format!(" after {ms} ms")).end();
             page.block("  ", text);
         }

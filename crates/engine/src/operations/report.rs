@@ -1,14 +1,23 @@
 //! The report: all that the page shows of a project, as one document for a page without a server.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use callstack_core::transcript::Anchor;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
-use crate::call::{Caller, TERMINAL};
+use super::inspect::DetailsOutput;
+use crate::call::Reply;
 use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::operation::{Access, Caller, CallerKind, Operate, Repeated, TERMINAL_ONLY};
 use crate::operations;
+use crate::views::calls::CallList;
+use crate::views::diff::FrameDiff;
+use crate::views::folded::FoldedFrame;
+use crate::views::frames::FrameList;
+use crate::views::sent::{FrameMessages, Sent};
+use crate::views::window::Window;
 
 /// The version of the document's shape.
 const VERSION: u32 = 1;
@@ -17,34 +26,100 @@ const ROOM: usize = 24 * 1024 * 1024;
 /// Messages of a request, and of what a frame did.
 const MESSAGES: usize = 100;
 
-/// The content of a report.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct ReportRequest<'a> {
-    /// Only this session, and those below its frames; all if there is no frame either.
-    pub session: Option<&'a str>,
-    /// Only this frame and those below it.
-    pub frame: Option<&'a str>,
-    /// The program that writes it, with its version.
-    pub by: &'a str,
-    /// Whether secrets are shown instead of being masked.
-    pub reveal: bool,
+/// `stack_report`.
+pub(crate) struct WriteReport;
+
+/// Arguments of `stack_report`.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ReportParams {
+    /// Handle: only this frame and those below it; default: the whole tree
+    frame: Option<String>,
+    /// Only this session, and those below its frames
+    session: Option<String>,
+    /// The program that writes it, with its version
+    by: Option<String>,
 }
 
-/// Returns the report: a document in JSON with the data that the page asks a server for. Parts for which there is no
-/// room are named in it.
-pub fn report(engine: &Engine, request: &ReportRequest<'_>) -> Result<Value, EngineError> {
-    let frame = request.frame.map(|frame| engine.resolve(frame)).transpose()?;
-    let session = request.session.map(|session| engine.find_session(session)).transpose()?;
+/// All that the page shows of a project. Parts for which there is no room are named in it.
+#[derive(Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ReportDocument {
+    /// `callstack-report`
+    kind: &'static str,
+    /// Version of the document's shape
+    version: u32,
+    /// When it was made, in milliseconds since 1970
+    made_at: i64,
+    /// The program that writes it, with its version
+    by: Option<String>,
+    /// `store`: it is about frames of a store
+    source: &'static str,
+    /// Name of the project's folder
+    title: Option<String>,
+    /// Handle of the frame that was asked for
+    start: Option<String>,
+    #[schemars(with = "FrameList")]
+    frames: Value,
+    /// By id
+    #[schemars(with = "BTreeMap<String, ReportedSession>")]
+    sessions: Map<String, Value>,
+    /// By handle
+    #[schemars(with = "BTreeMap<String, DetailsOutput>")]
+    details: Map<String, Value>,
+    /// By handle
+    #[schemars(with = "BTreeMap<String, FoldedFrame>")]
+    folds: Map<String, Value>,
+    /// By handle
+    #[schemars(with = "BTreeMap<String, FrameDiff>")]
+    diffs: Map<String, Value>,
+    /// By handle
+    #[schemars(with = "BTreeMap<String, FrameMessages>")]
+    logs: Map<String, Value>,
+    /// The parts that the document lacks, a line each
+    left_out: Vec<String>,
+}
+
+/// A session in a report.
+#[derive(JsonSchema)]
+#[expect(dead_code, reason = "it only describes the answers of other operations")]
+struct ReportedSession {
+    window: Window,
+    calls: CallList,
+    /// The next request
+    sent: Sent,
+}
+
+impl Operate for WriteReport {
+    const NAME: &'static str = "stack_report";
+    const SUMMARY: &'static str = "All that the page shows of a project, as one document for a page \
+        without a server.";
+    const ACCESS: Access = Access::Read;
+    const REPEATED: Repeated = Repeated::Runs;
+    const CALLERS: &'static [CallerKind] = TERMINAL_ONLY;
+    type Params = ReportParams;
+    type Output = ReportDocument;
+
+    fn run(
+        engine: &Engine,
+        caller: &Caller,
+        params: ReportParams,
+    ) -> Result<Reply<Self::Output>, EngineError> {
+        let document = report(engine, caller.reveal, params)?;
+        let frames = document.frames["frames"].as_array().map_or(0, Vec::len);
+        Ok(Reply::new("report", format!("A report on {frames} frames."), document))
+    }
+}
+
+fn report(
+    engine: &Engine,
+    reveal: bool,
+    params: ReportParams,
+) -> Result<ReportDocument, EngineError> {
+    let frame = params.frame.as_deref().map(|frame| engine.resolve(frame)).transpose()?;
+    let session = params.session.as_deref().map(|it| engine.find_session(it)).transpose()?;
     let session = session.map(|(session, _)| session);
-    let caller = Caller {
-        session: session.clone().unwrap_or_default(),
-        host: TERMINAL.to_owned(),
-        anchor: Anchor { message: None, call: None },
-        agent: None,
-        performs: false,
-        reveal: request.reveal,
-        key: None,
-    };
+    let caller = Caller::at_terminal(session.clone().unwrap_or_default(), None, reveal);
     let mut report = Report { engine, caller, room: ROOM, left_out: Vec::new() };
     let mut frames = report.run("stack_frames", json!({ "session": session }))?;
     if let Some(frame) = &frame {
@@ -53,27 +128,23 @@ pub fn report(engine: &Engine, request: &ReportRequest<'_>) -> Result<Value, Eng
     let title = engine.project().file_name().map(|name| name.to_string_lossy().into_owned());
     let sessions = report.sessions(&frames);
     let handles = texts(&frames["frames"], "handle");
-    let details = report.of_frames(&handles, "details", "stack_frame_details", &json!({}));
     let count = json!({ "count": MESSAGES });
-    let folds = report.of_frames(&handles, "fold", "stack_folded", &json!({}));
-    let diffs = report.of_frames(&handles, "files", "stack_diff", &json!({}));
-    let logs = report.of_frames(&handles, "log", "stack_read_frame", &count);
-    Ok(json!({
-        "kind": "callstack-report",
-        "version": VERSION,
-        "madeAt": engine.kernel.now(),
-        "by": request.by,
-        "source": "store",
-        "title": title,
-        "start": frame.map(|frame| frame.num.to_string()),
-        "frames": frames,
-        "sessions": sessions,
-        "details": details,
-        "folds": folds,
-        "diffs": diffs,
-        "logs": logs,
-        "leftOut": report.left_out,
-    }))
+    Ok(ReportDocument {
+        kind: "callstack-report",
+        version: VERSION,
+        made_at: engine.kernel.now(),
+        by: params.by,
+        source: "store",
+        title,
+        start: frame.map(|frame| frame.num.to_string()),
+        frames,
+        sessions,
+        details: report.of_frames(&handles, "details", "stack_frame_details", &json!({})),
+        folds: report.of_frames(&handles, "fold", "stack_folded", &json!({})),
+        diffs: report.of_frames(&handles, "files", "stack_diff", &json!({})),
+        logs: report.of_frames(&handles, "log", "stack_read_frame", &count),
+        left_out: report.left_out,
+    })
 }
 
 struct Report<'e> {

@@ -1,0 +1,90 @@
+//! Operations of the machine: they are declared as those of a project are, and need no store, or work on stores that no
+//! engine can open. All of them are for a terminal.
+
+mod user_settings;
+
+use std::cell::{RefCell, RefMut};
+
+use callstack_engine::operation::{Answer, Caller, Context, Operation};
+use callstack_engine::{EngineError, Kind};
+use serde_json::Value;
+
+use crate::output::Output;
+use crate::project::StartFolder;
+
+/// Every operation of the machine.
+pub(crate) const TABLE: &[Operation<Machine>] = &[Operation::of::<user_settings::UserSettings>()];
+
+/// The machine as a command finds it: its folders, and the terminal to which long work shows its progress.
+#[derive(Debug)]
+#[cfg_attr(not(test), expect(dead_code, reason = "the next operations look at it"))]
+pub(crate) struct Machine {
+    /// The folder in which the command was started.
+    pub(crate) place: StartFolder,
+    terminal: RefCell<Output>,
+}
+
+impl Machine {
+    pub(crate) fn new(place: StartFolder, output: &Output) -> Self {
+        Self { place, terminal: RefCell::new(Output::new(output.json())) }
+    }
+
+    /// Returns the terminal, for progress and remarks.
+    pub(crate) fn terminal(&self) -> RefMut<'_, Output> {
+        self.terminal.borrow_mut()
+    }
+}
+
+impl Context for Machine {
+    fn carry_out(
+        &self,
+        _: &Caller,
+        work: impl FnOnce(&Self) -> Result<Answer, EngineError>,
+    ) -> Result<Answer, EngineError> {
+        work(self)
+    }
+}
+
+/// Carries an operation of the machine out for the person at the terminal, and returns the data of its answer.
+pub(crate) fn run(
+    machine: &Machine,
+    operation: &str,
+    arguments: Value,
+) -> Result<Value, EngineError> {
+    let operation = TABLE.iter().find(|it| it.name == operation).ok_or_else(|| EngineError {
+        kind: Kind::Internal,
+        message: format!("there is no operation `{operation}`"),
+        hint: None,
+    })?;
+    let caller = Caller::at_terminal(String::new(), None, false);
+    Ok(operation.run(machine, &caller, arguments)?.data)
+}
+
+#[cfg(test)]
+mod tests {
+    use callstack_engine::operation::{CallerKind, PAGE};
+    use callstack_engine::operations;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn operations_of_the_machine_are_for_a_terminal_alone() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = StartFolder::of(Some(folder.path())).unwrap();
+        let machine = Machine::new(place, &Output::new(false));
+        for operation in TABLE {
+            let name = operation.name;
+            assert!(operations::find(name).is_none(), "{name} stands in both tables");
+            assert_eq!(operation.callers, [CallerKind::Terminal], "{name}");
+            assert!(operation.summary.ends_with('.') && name.starts_with("stack_"), "{name}");
+            for host in ["opencode", "mcp:client", PAGE] {
+                let person = Caller::at_terminal("ses_1".to_owned(), None, false);
+                let stranger = Caller { host: host.to_owned(), ..person };
+                let refused = operation.run(&machine, &stranger, json!({})).unwrap_err();
+                assert_eq!(refused.kind, Kind::NotFound);
+                assert!(refused.message.starts_with(&format!("`{name}` is not for ")));
+            }
+        }
+    }
+}
