@@ -64,6 +64,17 @@ impl CommandError {
         })
     }
 
+    /// Returns the error that is told to whoever asked.
+    pub(crate) fn told(self) -> EngineError {
+        match self {
+            Self::Told(error) => error,
+            Self::Reported(kind) => {
+                EngineError { kind, message: "it was reported already".to_owned(), hint: None }
+            }
+            Self::BrokenPipe => Self::of_output(&io::Error::other("nobody reads it")).told(),
+        }
+    }
+
     pub(crate) fn exit_code(&self) -> ExitCode {
         match self {
             Self::Told(error) => code(error.kind),

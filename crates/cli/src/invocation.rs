@@ -1,8 +1,9 @@
 //! The common part of commands: the place, the session that they act in, and calls of the table's operations.
 
-use callstack_engine::operation::{Answer, Caller, TERMINAL};
+use callstack_engine::operation::{Answer, Caller, Operate, TERMINAL};
 use callstack_engine::{Engine, EngineError, Kind, operations};
 use callstack_store::FOLDER;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::args::{Global, NewStore};
@@ -98,13 +99,15 @@ impl<'a> Invocation<'a> {
 
     /// Carries out an operation of the machine, and returns the data of its answer. Secrets of known forms are masked
     /// in it.
-    pub(crate) fn on_machine(
+    pub(crate) fn on_machine<O>(
         &self,
         output: &Output,
-        operation: &str,
-        arguments: Value,
-    ) -> Result<Value, CommandError> {
-        let machine = Machine::new(self.place.clone(), output);
-        Ok(crate::operations::run(&machine, operation, arguments)?)
+        params: O::Params,
+    ) -> Result<O::Output, CommandError>
+    where
+        O: Operate<Machine>,
+        O::Output: DeserializeOwned,
+    {
+        crate::operations::run::<O>(&Machine::new(self.place.clone(), output), params)
     }
 }

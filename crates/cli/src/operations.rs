@@ -1,37 +1,39 @@
 //! Operations of the machine: they are declared as those of a project are, and need no store, or work on stores that no
 //! engine can open. All of them are for a terminal.
 
-mod user_settings;
+pub(crate) mod doctor;
+pub(crate) mod trust;
+pub(crate) mod user_settings;
 
-use std::cell::{RefCell, RefMut};
+use std::cell::RefCell;
 
-use callstack_engine::operation::{Answer, Caller, Context, Operation};
+use callstack_engine::operation::{Answer, Caller, Context, Operate, Operation};
 use callstack_engine::{EngineError, Kind};
-use serde_json::Value;
+use serde::de::DeserializeOwned;
 
+use crate::error::CommandError;
 use crate::output::Output;
 use crate::project::StartFolder;
 
 /// Every operation of the machine.
-pub(crate) const TABLE: &[Operation<Machine>] = &[Operation::of::<user_settings::UserSettings>()];
+pub(crate) const TABLE: &[Operation<Machine>] = &[
+    Operation::of::<user_settings::UserSettings>(),
+    Operation::of::<trust::Trust>(),
+    Operation::of::<doctor::Doctor>(),
+];
 
 /// The machine as a command finds it: its folders, and the terminal to which long work shows its progress.
 #[derive(Debug)]
-#[cfg_attr(not(test), expect(dead_code, reason = "the next operations look at it"))]
 pub(crate) struct Machine {
     /// The folder in which the command was started.
     pub(crate) place: StartFolder,
+    #[expect(dead_code, reason = "imports show their progress there")]
     terminal: RefCell<Output>,
 }
 
 impl Machine {
     pub(crate) fn new(place: StartFolder, output: &Output) -> Self {
         Self { place, terminal: RefCell::new(Output::new(output.json())) }
-    }
-
-    /// Returns the terminal, for progress and remarks.
-    pub(crate) fn terminal(&self) -> RefMut<'_, Output> {
-        self.terminal.borrow_mut()
     }
 }
 
@@ -45,19 +47,21 @@ impl Context for Machine {
     }
 }
 
-/// Carries an operation of the machine out for the person at the terminal, and returns the data of its answer.
-pub(crate) fn run(
-    machine: &Machine,
-    operation: &str,
-    arguments: Value,
-) -> Result<Value, EngineError> {
-    let operation = TABLE.iter().find(|it| it.name == operation).ok_or_else(|| EngineError {
+/// Carries an operation of the machine out for the person at the terminal, and returns the data of its answer, with
+/// secrets of known forms masked.
+pub(crate) fn run<O>(machine: &Machine, params: O::Params) -> Result<O::Output, CommandError>
+where
+    O: Operate<Machine>,
+    O::Output: DeserializeOwned,
+{
+    let operation = TABLE.iter().find(|it| it.name == O::NAME).ok_or_else(|| EngineError {
         kind: Kind::Internal,
-        message: format!("there is no operation `{operation}`"),
+        message: format!("`{}` stands in no table", O::NAME),
         hint: None,
     })?;
     let caller = Caller::at_terminal(String::new(), None, false);
-    Ok(operation.run(machine, &caller, arguments)?.data)
+    let data = operation.call::<O>(machine, &caller, params)?.data;
+    serde_json::from_value(data).map_err(|error| CommandError::of_shape(&error))
 }
 
 #[cfg(test)]

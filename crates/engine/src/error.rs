@@ -30,6 +30,13 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// Returns the kind that other programs call so, if there is one.
+    pub fn from_name(name: &str) -> Option<Self> {
+        use Kind::{Conflict, Internal, Invalid, Limit, NotFound, Unavailable, Untrusted};
+        let all = [Invalid, NotFound, Conflict, Limit, Untrusted, Unavailable, Internal];
+        all.into_iter().find(|kind| kind.as_str() == name)
+    }
+
     /// The kind as other programs read it.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -208,6 +208,21 @@ impl<C: Context> Operation<C> {
         masked_for(caller, context.carry_out(caller, work))
     }
 
+    /// Carries the operation `O`, whose entry this is, out with parameters of its own type, as [`Operation::run`] does
+    /// with JSON: paths of a command line may be none that JSON can hold.
+    pub fn call<O: Operate<C>>(
+        &self,
+        context: &C,
+        caller: &Caller,
+        params: O::Params,
+    ) -> Result<Answer, EngineError> {
+        if !self.is_for(caller.kind()) {
+            return Err(self.not_for(caller.kind()));
+        }
+        let work = |context: &C| O::run(context, caller, params)?.erased();
+        masked_for(caller, context.carry_out(caller, work))
+    }
+
     /// Continues a call whose answer asked for an effect, with the outcome of that effect.
     pub fn resume(
         &self,

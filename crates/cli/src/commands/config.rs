@@ -1,6 +1,6 @@
 mod summarizer;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use callstack_engine::{
     Configured, EngineError, SETTINGS, Scope, Setting, SettingEntry, SettingsOutput, Source,
@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use crate::error::CommandError;
 use crate::invocation::Invocation;
+use crate::operations::user_settings::{UserSettings, UserSettingsParams};
 use crate::output::Output;
 use crate::page::{BOLD, DIM, PLAIN, Page, WARN};
 
@@ -59,8 +60,9 @@ pub(crate) fn run(
             // A wrong value is refused before a store is made.
             setting.read(value)?;
             if args.user || setting.scope == Scope::User {
-                let changes = json!({"set": {setting.name: value}});
-                invocation.on_machine(output, "stack_user_settings", changes)?;
+                let set = BTreeMap::from([(setting.name.to_owned(), value.clone())]);
+                let changes = UserSettingsParams { set, reset: Vec::new() };
+                invocation.on_machine::<UserSettings>(output, changes)?;
                 if is_outside {
                     return tell_user_set(setting, value, output);
                 }
@@ -70,21 +72,22 @@ pub(crate) fn run(
             show_one(invocation, &change, output)
         }
         (Some(setting), None) if is_outside && !args.reset => {
-            let all = invocation.on_machine(output, "stack_user_settings", json!({}))?;
+            let all = of_user(UserSettingsParams::default(), invocation, output)?;
             let all = all["settings"].as_array().into_iter().flatten();
             let data = all.into_iter().find(|it| it["name"] == setting.name).cloned();
             tell_one(&data.unwrap_or_default(), output)
         }
         (Some(setting), None) => {
             if args.reset && (args.user || setting.scope == Scope::User) {
-                let changes = json!({"reset": [setting.name]});
-                invocation.on_machine(output, "stack_user_settings", changes)?;
+                let reset = vec![setting.name.to_owned()];
+                let changes = UserSettingsParams { reset, ..UserSettingsParams::default() };
+                invocation.on_machine::<UserSettings>(output, changes)?;
             }
             let reset = args.reset && !args.user;
             show_one(invocation, &json!({"name": setting.name, "reset": reset}), output)
         }
         (None, _) if is_outside && !args.reset => {
-            let data = invocation.on_machine(output, "stack_user_settings", json!({}))?;
+            let data = of_user(UserSettingsParams::default(), invocation, output)?;
             let all = configured(&data)?;
             output.either(&data, |page| {
                 table(page, &all);
@@ -108,6 +111,15 @@ pub(crate) fn run(
             output.either(&data, |page| table(page, &all))
         }
     }
+}
+
+/// Returns the settings as they count where no project sets them.
+fn of_user(
+    params: UserSettingsParams,
+    invocation: &Invocation<'_>,
+    output: &Output,
+) -> Result<Value, CommandError> {
+    Ok(json!(invocation.on_machine::<UserSettings>(output, params)?))
 }
 
 /// Returns the settings in an answer.

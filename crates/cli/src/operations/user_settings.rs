@@ -16,15 +16,15 @@ use crate::{project, user};
 pub(crate) struct UserSettings;
 
 /// Arguments of `stack_user_settings`.
-#[derive(Deserialize, JsonSchema)]
+#[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct UserSettingsParams {
     /// New values, by the names of their settings
     #[serde(default)]
-    set: BTreeMap<String, String>,
+    pub(crate) set: BTreeMap<String, String>,
     /// Names of settings to forget
     #[serde(default)]
-    reset: Vec<String>,
+    pub(crate) reset: Vec<String>,
 }
 
 impl Operate<Machine> for UserSettings {

@@ -1,9 +1,10 @@
 use callstack_engine::{SUMMARIZER_VARIABLES, Setting, Source, SummarizerOutput, SummarizerWord};
-use serde_json::{Map, json};
+use serde_json::json;
 
 use super::{configured, row};
 use crate::error::CommandError;
 use crate::invocation::Invocation;
+use crate::operations::user_settings::{UserSettings, UserSettingsParams};
 use crate::output::Output;
 use crate::page::{BOLD, DIM, PLAIN, Page};
 use crate::project::variable;
@@ -86,11 +87,10 @@ pub(super) fn run(
             invocation.run(&engine, "stack_settings", change)?;
         }
     } else if !changes.is_empty() {
-        let set: Map<_, _> = changes
-            .into_iter()
-            .map(|(setting, value)| (setting.name.to_owned(), value.as_str().into()))
-            .collect();
-        invocation.on_machine(output, "stack_user_settings", json!({ "set": set }))?;
+        let set = changes.into_iter();
+        let set = set.map(|(setting, value)| (setting.name.to_owned(), value.clone())).collect();
+        let changes = UserSettingsParams { set, reset: Vec::new() };
+        invocation.on_machine::<UserSettings>(output, changes)?;
         if invocation.place.found().is_none() {
             return tell_set(output);
         }
