@@ -21,6 +21,7 @@ mod page;
 mod pager;
 mod plugin;
 mod project;
+mod recorded_view;
 #[cfg(test)]
 mod reference_tests;
 mod replay_verdict;

@@ -2,10 +2,11 @@
 //! engine can open. All of them are for a terminal.
 
 pub(crate) mod doctor;
+pub(crate) mod import;
 pub(crate) mod trust;
 pub(crate) mod user_settings;
 
-use std::cell::RefCell;
+use std::cell::{RefCell, RefMut};
 
 use callstack_engine::operation::{Answer, Caller, Context, Operate, Operation};
 use callstack_engine::{EngineError, Kind};
@@ -20,20 +21,26 @@ pub(crate) const TABLE: &[Operation<Machine>] = &[
     Operation::of::<user_settings::UserSettings>(),
     Operation::of::<trust::Trust>(),
     Operation::of::<doctor::Doctor>(),
+    Operation::of::<import::Import>(),
 ];
 
-/// The machine as a command finds it: its folders, and the terminal to which long work shows its progress.
+/// The machine as a command finds it: its folders, and the person at the terminal, to whom long work shows its
+/// progress, and who is asked before it reads what the command did not name.
 #[derive(Debug)]
 pub(crate) struct Machine {
     /// The folder in which the command was started.
     pub(crate) place: StartFolder,
-    #[expect(dead_code, reason = "imports show their progress there")]
     terminal: RefCell<Output>,
 }
 
 impl Machine {
     pub(crate) fn new(place: StartFolder, output: &Output) -> Self {
         Self { place, terminal: RefCell::new(Output::new(output.json())) }
+    }
+
+    /// Returns the terminal, for progress, remarks and questions.
+    pub(crate) fn terminal(&self) -> RefMut<'_, Output> {
+        self.terminal.borrow_mut()
     }
 }
 

@@ -8,11 +8,10 @@ use crate::architecture::{root, sources};
 use crate::layers::{CIRCLE, FACADE, circle};
 
 /// Commands that are no operation of the table, each with the reason.
-const OUTSIDE: [(&str, &str); 10] = [
+const OUTSIDE: [(&str, &str); 9] = [
     ("completions", "prints a script for a shell"),
     ("demo", "runs a session in a project of its own"),
     ("host", "carries operations out for a host"),
-    ("import", "reads files anywhere in the user's home"),
     ("init", "writes the configuration of other programs"),
     ("man", "prints pages of the manual"),
     ("mcp", "carries operations out for a client"),

@@ -15,15 +15,18 @@ use serde_json::json;
 
 use crate::error::CommandError;
 use crate::invocation::Invocation;
+use crate::operations::Machine;
+use crate::operations::import::sessions::{self, Sources};
+use crate::operations::import::usual::{Usual, Wanted};
 use crate::output::Output;
 use crate::page::{BOLD, DIM, PLAIN, Page, fitted};
+use crate::recorded_view;
 use crate::replay_verdict::draw as verdict;
 use crate::wording::{counted, thousands};
 
 use super::export::file::{Unwritten, print, write as write_file};
 use super::export::traces::{self, OtherFormat};
-use super::import::sessions::{self, Sources};
-use super::import::usual::{Usual, Wanted};
+use super::import::UsualArgs;
 use super::report::{BY, refuse_other};
 
 /// Measure on recorded sessions what frames would save and lose
@@ -49,7 +52,7 @@ pub(crate) struct ReplayArgs {
     #[arg(value_name = "FILE", conflicts_with_all = ["all", "dry_run"])]
     files: Vec<PathBuf>,
     #[command(flatten)]
-    usual: Usual,
+    usual: UsualArgs,
     /// Show each session by itself, and the figures of the conversation alone
     #[arg(long, short)]
     verbose: bool,
@@ -73,6 +76,7 @@ pub(crate) struct ReplayArgs {
     reveal: bool,
 }
 
+#[expect(clippy::too_many_lines, reason = "it measures, too, until that is an operation")]
 pub(crate) fn run(
     args: &ReplayArgs,
     invocation: &Invocation<'_>,
@@ -80,8 +84,22 @@ pub(crate) fn run(
 ) -> Result<(), CommandError> {
     let start = invocation.place.start();
     let sources = if args.files.is_empty() {
-        match args.usual.find("replay", &invocation.place, output)? {
-            Wanted::Shown => return Ok(()),
+        let usual = Usual {
+            all: args.usual.all,
+            yes: args.usual.agreement.yes,
+            dry_run: args.usual.agreement.dry_run,
+        };
+        match usual.find("replay", &Machine::new(invocation.place.clone(), output))? {
+            Wanted::Listed(found) => {
+                return output.either(&json!(found), |page| {
+                    recorded_view::draw(&found, true, page);
+                });
+            }
+            Wanted::Refused => {
+                return output.either(&json!(null), |page| {
+                    page.put(PLAIN, "nothing was read").end();
+                });
+            }
             Wanted::Nothing(why) => return Err(why.into()),
             Wanted::Read(found) => found.sources(output)?,
         }

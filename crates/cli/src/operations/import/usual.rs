@@ -1,41 +1,44 @@
-//! Sessions in the usual places of the agents on this machine, for commands that name no file.
+//! Sessions in the usual places of the agents on this machine, where no file is named.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
 
-use callstack_engine::{EngineError, Kind};
+use callstack_engine::{EngineError, Kind, path_text};
 use callstack_recordings::{Format, Shelved, shelves};
 use callstack_replay::format_name;
 use jiff::Timestamp;
-use jiff::tz::TimeZone;
-use serde_json::{Value, json};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use super::sessions::{Course, Sources};
-use crate::args::Agreement;
 use crate::error::CommandError;
 use crate::opencode::{self, Kept};
+use crate::operations::Machine;
 use crate::output::Output;
-use crate::page::{BOLD, DIM, PLAIN, Page};
-use crate::project::{StartFolder, variable};
+use crate::page::Page;
+use crate::project::variable;
+use crate::recorded_view::draw;
 use crate::wording::{bytes, counted};
 
 /// What is taken where no file is named.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Usual {
-    /// The sessions of all projects, not only of this one
-    #[arg(long)]
-    all: bool,
-    #[command(flatten)]
-    agreement: Agreement,
+    /// Whether the sessions of all projects are taken, not only of this one.
+    pub(crate) all: bool,
+    /// Whether nobody is asked.
+    pub(crate) yes: bool,
+    /// Whether sessions are only listed.
+    pub(crate) dry_run: bool,
 }
 
 /// The result of looking for sessions.
 pub(crate) enum Wanted {
     /// Sessions are to be read.
     Read(Found),
-    /// The sessions were listed, and nothing more is to be done.
-    Shown,
+    /// The sessions are only listed.
+    Listed(RecordedSessions),
+    /// The person at the terminal did not agree.
+    Refused,
     /// There are none, for the given reason.
     Nothing(EngineError),
 }
@@ -52,44 +55,71 @@ pub(crate) struct Found {
     elsewhere: usize,
 }
 
-impl Usual {
-    /// Whether sessions are only listed.
-    pub(crate) fn only_lists(&self) -> bool {
-        self.agreement.dry_run
-    }
+/// Sessions in the usual places of agents.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct RecordedSessions {
+    /// The project's folder
+    pub(crate) project: String,
+    /// Whether they are of all projects
+    pub(crate) all: bool,
+    pub(crate) sessions: Vec<RecordedSession>,
+    /// The number of other projects' sessions that are not listed
+    pub(crate) elsewhere: usize,
+}
 
-    /// Looks for sessions and lists them. A person has to agree to those of all projects; `what` names the work on
+/// A session in the usual place of its agent.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct RecordedSession {
+    pub(crate) agent: String,
+    /// The file; none for a session that OpenCode keeps
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) path: Option<String>,
+    /// The id of a session that OpenCode keeps
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) id: Option<String>,
+    /// The folder that was worked in
+    pub(crate) project: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) bytes: Option<u64>,
+    /// When it was last written, in milliseconds since 1970
+    pub(crate) changed_at: Option<i64>,
+}
+
+impl Usual {
+    /// Looks for sessions and shows them. A person has to agree to those of all projects; `what` names the work on
     /// them.
-    pub(crate) fn find(
-        &self,
-        what: &str,
-        place: &StartFolder,
-        output: &mut Output,
-    ) -> Result<Wanted, CommandError> {
+    pub(crate) fn find(self, what: &str, machine: &Machine) -> Result<Wanted, CommandError> {
+        let place = &machine.place;
         let project = place.found().unwrap_or_else(|| place.new_project());
         let home = std::env::home_dir().filter(|home| home.is_absolute());
         let all = self.all || place.is_home(&project) || project.parent().is_none();
-        output.progress("looking for sessions");
+        let mut terminal = machine.terminal();
+        terminal.progress("looking for sessions");
         let shelves = home.iter().flat_map(|home| shelves(home, &variable));
         let sessions: Vec<_> = shelves.flat_map(|shelf| shelf.sessions()).collect();
         let (sessions, other): (Vec<_>, Vec<_>) =
             sessions.into_iter().partition(|session| all || session.is_of(&project));
-        let kept = kept(&project, home.as_deref(), output);
-        output.progress("");
+        let kept = kept(&project, home.as_deref(), &mut terminal);
+        terminal.progress("");
         let found = Found { project, all, sessions, kept, elsewhere: other.len() };
         if found.count() == 0 {
             return Ok(Wanted::Nothing(found.nothing(what)));
         }
-        if self.agreement.dry_run {
-            output.either(&found.json(), |page| found.tell(page, true))?;
-            return Ok(Wanted::Shown);
+        let listing = found.listing();
+        if self.dry_run {
+            return Ok(Wanted::Listed(listing));
         }
-        if !output.json() {
+        if !terminal.json() {
             let mut page = Page::default();
-            found.tell(&mut page, false);
-            output.page(&page)?;
+            draw(&listing, false, &mut page);
+            match terminal.page(&page) {
+                // Who sees nothing of it can't agree to it.
+                Err(CommandError::BrokenPipe) => return Ok(Wanted::Refused),
+                shown => shown?,
+            }
         }
-        if all && !self.agreement.yes {
+        if all && !self.yes {
             let about = found.about();
             let unasked = EngineError::invalid(
                 format!("this would {what} {about}, and nobody can be asked here"),
@@ -97,11 +127,8 @@ impl Usual {
             );
             let mut question = what.to_owned();
             question.get_mut(..1).into_iter().for_each(str::make_ascii_uppercase);
-            if !output.confirm(&format!("{question} {about}?"), unasked)? {
-                output.either(&Value::Null, |page| {
-                    page.put(PLAIN, "nothing was read").end();
-                })?;
-                return Ok(Wanted::Shown);
+            if !terminal.confirm(&format!("{question} {about}?"), unasked)? {
+                return Ok(Wanted::Refused);
             }
         }
         Ok(Wanted::Read(found))
@@ -169,66 +196,29 @@ impl Found {
         format!("{} ({}) of {}", counted(count, "session"), bytes(size), counted(of, "project"))
     }
 
-    fn tell(&self, page: &mut Page, each: bool) {
-        let project = self.project.display().to_string();
-        let whose = if self.all { "of all projects".to_owned() } else { format!("of {project}") };
-        page.put(BOLD, &format!("Sessions {whose}")).end();
-        let mut rows: Vec<(&str, usize, u64, Option<SystemTime>)> = Vec::new();
-        let formats: BTreeSet<Format> = self.sessions.iter().map(|it| it.format).collect();
-        for format in formats {
-            let of = || self.sessions.iter().filter(|it| it.format == format);
-            let size = of().map(|it| it.bytes).sum();
-            let newest = of().map(|it| it.changed).max();
-            rows.push((format_name(format), of().count(), size, newest));
-        }
-        if !self.kept.is_empty() {
-            let newest = self.kept.iter().map(|it| it.changed).max().unwrap_or_default();
-            let since = Duration::from_millis(u64::try_from(newest).unwrap_or_default());
-            let newest = SystemTime::UNIX_EPOCH.checked_add(since);
-            rows.push((format_name(Format::OpenCode), self.kept.len(), 0, newest));
-        }
-        for (agent, count, size, newest) in rows {
-            let count = counted(count as u64, "session");
-            let size = if size > 0 { format!(", {}", bytes(size)) } else { String::new() };
-            page.put(PLAIN, &format!("  {agent:<12} {count}{size}"));
-            page.put(DIM, &newest.map(dated).unwrap_or_default()).end();
-        }
-        if each {
-            for session in &self.sessions {
-                page.put(DIM, &format!("  {}", session.path.display())).end();
-            }
-            for kept in &self.kept {
-                page.put(DIM, &format!("  opencode export {}", kept.id)).end();
-            }
-        }
-        if self.elsewhere > 0 {
-            let other = counted(self.elsewhere as u64, "session");
-            page.put(DIM, &format!("  With --all, {other} of other projects, too")).end();
-        }
-        if self.all && !self.kept.is_empty() {
-            page.put(
-                DIM,
-                "  OpenCode lists the sessions of one project only: these are of this folder",
-            )
-            .end();
-        }
-    }
-
-    fn json(&self) -> Value {
-        let files = self.sessions.iter().map(|session| {
-            json!({
-                "agent": format_name(session.format), "path": session.path, "project": session.project,
-                "bytes": session.bytes,
-            })
+    fn listing(&self) -> RecordedSessions {
+        let files = self.sessions.iter().map(|session| RecordedSession {
+            agent: format_name(session.format).to_owned(),
+            path: Some(path_text(&session.path).into_owned()),
+            id: None,
+            project: path_text(&session.project).into_owned(),
+            bytes: Some(session.bytes),
+            changed_at: Timestamp::try_from(session.changed).ok().map(Timestamp::as_millisecond),
         });
-        let kept = self.kept.iter().map(|kept| {
-            json!({"agent": format_name(Format::OpenCode), "id": kept.id, "project": kept.folder})
+        let kept = self.kept.iter().map(|kept| RecordedSession {
+            agent: format_name(Format::OpenCode).to_owned(),
+            path: None,
+            id: Some(kept.id.clone()),
+            project: path_text(&kept.folder).into_owned(),
+            bytes: None,
+            changed_at: Some(kept.changed),
         });
-        json!({
-            "project": self.project,
-            "sessions": files.chain(kept).collect::<Vec<_>>(),
-            "elsewhere": self.elsewhere,
-        })
+        RecordedSessions {
+            project: path_text(&self.project).into_owned(),
+            all: self.all,
+            sessions: files.chain(kept).collect(),
+            elsewhere: self.elsewhere,
+        }
     }
 
     fn nothing(&self, what: &str) -> EngineError {
@@ -247,9 +237,4 @@ impl Found {
             hint: Some(hint),
         }
     }
-}
-
-fn dated(at: SystemTime) -> String {
-    let Ok(at) = Timestamp::try_from(at) else { return String::new() };
-    format!(", the newest of {}", at.to_zoned(TimeZone::system()).strftime("%-d %b %Y"))
 }
