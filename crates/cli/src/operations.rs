@@ -3,6 +3,7 @@
 
 pub(crate) mod doctor;
 pub(crate) mod import;
+pub(crate) mod replay;
 pub(crate) mod trust;
 pub(crate) mod user_settings;
 
@@ -22,6 +23,7 @@ pub(crate) const TABLE: &[Operation<Machine>] = &[
     Operation::of::<trust::Trust>(),
     Operation::of::<doctor::Doctor>(),
     Operation::of::<import::Import>(),
+    Operation::of::<replay::Measure>(),
 ];
 
 /// The machine as a command finds it: its folders, and the person at the terminal, to whom long work shows its

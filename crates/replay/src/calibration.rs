@@ -1,6 +1,7 @@
 //! The number of real tokens in an estimated one, by the provider's reports.
 
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::item::ItemNum;
 use crate::requests::{Played, Requests};
@@ -18,7 +19,7 @@ const PLAUSIBLE: std::ops::RangeInclusive<f64> = 0.25..=4.0;
 pub const BESIDE: u64 = 15_000;
 
 /// The calibration of tokens, by the provider's reports.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Fit {
     /// Tokens for each estimated one.

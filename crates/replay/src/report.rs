@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use callstack_core::secrets::mask;
 use callstack_recordings::{Format, Recording};
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::calibration::Fit;
 use crate::figures::Figures;
@@ -15,7 +16,7 @@ use crate::ways::Strategy;
 pub const LONG: u64 = 80;
 
 /// All figures.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
     /// Each session.
@@ -27,7 +28,7 @@ pub struct Report {
 }
 
 /// Figures of a session.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SessionReport {
     /// Its id.
@@ -35,7 +36,7 @@ pub struct SessionReport {
     /// The file or folder that was named.
     pub file: String,
     /// The program that wrote it.
-    pub format: &'static str,
+    pub format: String,
     /// Its title.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
@@ -57,14 +58,14 @@ pub struct SessionReport {
     /// Each way of sending.
     pub ways: Vec<StrategyReport>,
     /// Records that were passed over, by kind.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub skipped: BTreeMap<String, usize>,
     /// Lines that could not be read.
     pub unreadable: usize,
 }
 
 /// Figures of a way of sending.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct StrategyReport {
     /// The way.
@@ -94,7 +95,7 @@ pub struct StrategyReport {
 }
 
 /// The sizes of requests.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Sizes {
     /// Tokens of all requests.
@@ -117,7 +118,7 @@ pub struct Sizes {
 }
 
 /// Figures as shares of the linear way's.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct OfLinear {
     /// Of the tokens of all requests, and so of the mean.
@@ -136,7 +137,7 @@ pub struct OfLinear {
 }
 
 /// Shares without the pauses of the recording.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct WithoutPauses {
     /// Of the conversation alone.
@@ -148,7 +149,7 @@ pub struct WithoutPauses {
 }
 
 /// Means over sessions.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Mean {
     /// The number of sessions with at least [`LONG`] calls.
@@ -160,7 +161,7 @@ pub struct Mean {
 }
 
 /// Means of a way.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct MeanOf {
     /// The way.
@@ -186,7 +187,7 @@ pub struct MeanOf {
 }
 
 /// The outputs of the step with the most of them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Step {
     /// Their tokens.
@@ -219,7 +220,7 @@ impl Report {
         self.sessions.push(SessionReport {
             session: recording.session.clone(),
             file,
-            format: format_name(recording.format),
+            format: format_name(recording.format).to_owned(),
             title: recording.title.as_deref().map(|title| mask(title).into_owned()),
             parent: recording.parent.as_ref().map(|parent| parent.session.clone()),
             calls: replay.session.calls.len() as u64,

@@ -6,7 +6,8 @@ pub mod masking;
 pub mod window;
 
 use callstack_core::saving::TOOLS_AND_GUIDANCE;
-use serde::Serialize;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::item::ItemNum;
 use crate::requests::Requests;
@@ -14,7 +15,9 @@ use crate::sent_messages::SentMessages;
 use crate::session::{Call, Session};
 
 /// A way of sending a session.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "lowercase")]
 pub enum Strategy {
     /// Everything since the recording's last compaction.

@@ -8,14 +8,13 @@ use crate::architecture::{root, sources};
 use crate::layers::{CIRCLE, FACADE, circle};
 
 /// Commands that are no operation of the table, each with the reason.
-const OUTSIDE: [(&str, &str); 9] = [
+const OUTSIDE: [(&str, &str); 8] = [
     ("completions", "prints a script for a shell"),
     ("demo", "runs a session in a project of its own"),
     ("host", "carries operations out for a host"),
     ("init", "writes the configuration of other programs"),
     ("man", "prints pages of the manual"),
     ("mcp", "carries operations out for a client"),
-    ("replay", "measures recordings without a store"),
     ("serve", "carries operations out for clients"),
     ("ui", "calls operations from its own views"),
 ];

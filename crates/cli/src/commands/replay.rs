@@ -1,33 +1,18 @@
-use std::fs::{File, OpenOptions};
-use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use callstack_core::control::escape_json;
-use callstack_core::trace::SessionTrace;
-use callstack_engine::{EngineError, Kind, SystemWorld, World as _};
-use callstack_exports::{Counts, Export};
-use callstack_recordings::Recording;
-use callstack_replay::{
-    LARGE, OfLinear, Policy, Progress, Replay, Report, SessionReport, Strategy, StrategyReport,
-    document, dump, rounded,
-};
+use callstack_replay::{LARGE, OfLinear, Report, SessionReport, Strategy, StrategyReport, rounded};
 use serde_json::json;
 
+use super::export::traces::OtherFormat;
+use super::import::UsualArgs;
 use crate::error::CommandError;
 use crate::invocation::Invocation;
-use crate::operations::Machine;
-use crate::operations::import::sessions::{self, Sources};
-use crate::operations::import::usual::{Usual, Wanted};
+use crate::operations::replay::{Measure, ReplayOutput, ReplayParams};
 use crate::output::Output;
 use crate::page::{BOLD, DIM, PLAIN, Page, fitted};
 use crate::recorded_view;
 use crate::replay_verdict::draw as verdict;
 use crate::wording::{counted, thousands};
-
-use super::export::file::{Unwritten, print, write as write_file};
-use super::export::traces::{self, OtherFormat};
-use super::import::UsualArgs;
-use super::report::{BY, refuse_other};
 
 /// Measure on recorded sessions what frames would save and lose
 ///
@@ -76,207 +61,46 @@ pub(crate) struct ReplayArgs {
     reveal: bool,
 }
 
-#[expect(clippy::too_many_lines, reason = "it measures, too, until that is an operation")]
 pub(crate) fn run(
     args: &ReplayArgs,
     invocation: &Invocation<'_>,
     output: &mut Output,
 ) -> Result<(), CommandError> {
-    let start = invocation.place.start();
-    let sources = if args.files.is_empty() {
-        let usual = Usual {
-            all: args.usual.all,
-            yes: args.usual.agreement.yes,
-            dry_run: args.usual.agreement.dry_run,
-        };
-        match usual.find("replay", &Machine::new(invocation.place.clone(), output))? {
-            Wanted::Listed(found) => {
-                return output.either(&json!(found), |page| {
-                    recorded_view::draw(&found, true, page);
-                });
-            }
-            Wanted::Refused => {
-                return output.either(&json!(null), |page| {
-                    page.put(PLAIN, "nothing was read").end();
-                });
-            }
-            Wanted::Nothing(why) => return Err(why.into()),
-            Wanted::Read(found) => found.sources(output)?,
-        }
-    } else {
-        Sources::named(args.files.iter().map(|file| start.join(file)).collect())
+    let params = ReplayParams {
+        files: args.files.clone(),
+        all: args.usual.all,
+        yes: args.usual.agreement.yes,
+        dry_run: args.usual.agreement.dry_run,
+        html: args.html.clone(),
+        export: args.export,
+        output: args.output.clone(),
+        dump: args.dump.clone(),
+        reveal: args.reveal,
     };
-    prepare(args, start)?;
-    let mut report = Report::default();
-    let mut pages = Vec::new();
-    let mut exported = Vec::new();
-    let refused = sessions::read(&sources, output, &mut |mut part, course, output| {
-        let all = part.recordings.len();
-        for at in 0..all {
-            let recording = &mut part.recordings[at];
-            if recording.model_calls() == 0 {
-                continue;
-            }
-            // The records repeat the whole input, and nothing uses them here.
-            recording.messages.iter_mut().for_each(|message| message.records = Vec::new());
-            let recording = &part.recordings[at];
-            let mut told = |Progress { call, calls }| {
-                if course.is_due() {
-                    let share = (at as f64 + call as f64 / calls.max(1) as f64) / all as f64;
-                    let line = format!("replaying {} of {all}: call {call} of {calls}", at + 1);
-                    output.progress(&course.line(&line, share));
-                }
-            };
-            let replay = Replay::in_ways(recording, &Policy::default(), &Strategy::ALL, &mut told);
-            if let Some(folder) = &args.dump {
-                let file = dump_file(&start.join(folder), recording, report.sessions.len());
-                for_its_owner(&file)
-                    .and_then(|to| dump(&replay, args.reveal, &mut BufWriter::new(to)))
-                    .map_err(|error| CommandError::of_file("write", &file, &error))?;
-            }
-            let path = part.path_of(recording);
-            let path = args.files.get(path).or_else(|| sources.paths().get(path));
-            let file = path.map(|path| path.display().to_string()).unwrap_or_default();
-            report.add(file, recording, &replay);
-            if args.export.is_some() {
-                let before = exported.iter().map(|it: &SessionTrace| it.frames.len() as u64).sum();
-                exported.push(replay.trace(recording, before));
-            }
-            if args.html.is_some() {
-                pages.push(replay.outline());
-            }
-        }
-        output.progress("");
-        Ok(())
-    })?;
-    for error in refused {
-        output.remark(&error);
-    }
-    if report.sessions.is_empty() {
-        return Err(EngineError {
-            kind: Kind::Invalid,
-            message: "no call of a model is recorded in these sessions".to_owned(),
-            hint: Some("Name a session in which an agent has answered.".to_owned()),
-        }
-        .into());
-    }
-    let report = report.finish();
-    if let Some(file) = &args.html {
-        let file = start.join(file);
-        let document = document(&report, &pages, SystemWorld.now(), BY);
-        let page = callstack_page::offline(&escape_json(&document.to_string()));
-        for_its_owner(&file)
-            .and_then(|mut to| to.write_all(page.as_bytes()))
-            .map_err(|error| CommandError::of_file("write", &file, &error))?;
-    }
-    if let Some(format) = args.export {
-        let file = args.output.as_ref().map(|file| start.join(file));
-        export(format, &exported, start, file.as_deref(), output)?;
-        if file.is_none() {
-            return Ok(());
-        }
+    let answer = invocation.on_machine::<Measure>(output, params)?;
+    let was_measured = matches!(answer, Some(ReplayOutput::Measured(_)));
+    if was_measured && args.export.is_some() && args.output.is_none() {
+        // The export is what was printed.
+        return Ok(());
     }
     let width = output.width();
-    let verbose = args.verbose;
-    output.either(&json!(report), |page| {
-        if verbose {
-            show(page, &report, width);
-        } else {
-            verdict(page, &report);
-        }
+    output.either(&json!(answer), |page| match &answer {
+        None => drop(page.put(PLAIN, "nothing was read").end()),
+        Some(ReplayOutput::Found(found)) => recorded_view::draw(found, true, page),
+        Some(ReplayOutput::Measured(report)) if args.verbose => show(page, report, width),
+        Some(ReplayOutput::Measured(report)) => verdict(page, report),
     })?;
-    match &args.html {
-        Some(file) if !output.json() => {
-            output.remark(&format!("The page is {}", start.join(file).display()));
-        }
-        _ => {}
+    if output.json() || !was_measured {
+        return Ok(());
     }
-    if let (Some(file), false) = (&args.output, output.json()) {
+    let start = invocation.place.start();
+    if let Some(file) = &args.html {
+        output.remark(&format!("The page is {}", start.join(file).display()));
+    }
+    if let Some(file) = &args.output {
         output.remark(&format!("The export is {}", start.join(file).display()));
     }
     Ok(())
-}
-
-/// Sees that what is written replaces nothing that may be wanted, and has its folder.
-fn prepare(args: &ReplayArgs, start: &Path) -> Result<(), CommandError> {
-    if let Some(page) = &args.html {
-        refuse_other(&start.join(page), "--html")?;
-    }
-    if let Some(file) = &args.output {
-        refuse_recording(&start.join(file))?;
-    }
-    if let Some(folder) = &args.dump {
-        let folder = start.join(folder);
-        std::fs::create_dir_all(&folder)
-            .map_err(|error| CommandError::of_file("create", &folder, &error))?;
-    }
-    Ok(())
-}
-
-/// Writes sessions in the format of another tool.
-fn export(
-    format: OtherFormat,
-    sessions: &[SessionTrace],
-    start: &Path,
-    file: Option<&Path>,
-    output: &mut Output,
-) -> Result<(), CommandError> {
-    let about = traces::about(start);
-    let put = |to: &mut dyn Write| -> Result<Counts, Unwritten> {
-        let mut export = Export::begin(format.format(), &about, to)?;
-        for session in sessions {
-            export.session(session)?;
-        }
-        Ok(export.end()?)
-    };
-    let counts = match file {
-        Some(file) => write_file(file, put)?,
-        None => print(output, put)?,
-    };
-    format.warn(counts, output);
-    Ok(())
-}
-
-/// Refuses to write an export over a recording, which may be the only one.
-fn refuse_recording(file: &Path) -> Result<(), CommandError> {
-    if !file.is_file() || !callstack_recordings::is_recording(file).unwrap_or_default() {
-        return Ok(());
-    }
-    Err(EngineError {
-        kind: Kind::Conflict,
-        message: format!("{} is a recorded session", file.display()),
-        hint: Some("Give --output another name, or remove the file first.".to_owned()),
-    }
-    .into())
-}
-
-/// The most characters of a session's id in a file's name.
-const NAME: usize = 60;
-
-fn dump_file(folder: &Path, recording: &Recording, number: usize) -> PathBuf {
-    let plain = |char: char| char.is_ascii_alphanumeric() || char == '-' || char == '_';
-    let name: String = recording
-        .session
-        .chars()
-        .map(|char| if plain(char) { char } else { '-' })
-        .take(NAME)
-        .collect();
-    folder.join(format!("{:02}-{name}.jsonl", number + 1))
-}
-
-/// Creates an empty file that nobody else may read, where the system has owners: it will contain messages.
-fn for_its_owner(path: &Path) -> std::io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.write(true).create(true).truncate(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let file = options.open(path)?;
-    #[cfg(unix)]
-    if file.metadata()?.is_file() {
-        // A file that was there may be readable by everybody. If it belongs to somebody else, that person decides.
-        drop(file.set_permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600)));
-    }
-    Ok(file)
 }
 
 fn show(page: &mut Page, report: &Report, width: Option<usize>) {
@@ -339,7 +163,7 @@ fn heading(page: &mut Page, session: &SessionReport, width: Option<usize>) {
     let line = format!("{} {title}", session.session);
     page.put(BOLD, &fitted(line.trim(), width.unwrap_or(100))).end();
     let mut told = vec![
-        session.format.to_owned(),
+        session.format.clone(),
         counted(session.calls, "call"),
         counted(session.frames as u64, "frame"),
     ];

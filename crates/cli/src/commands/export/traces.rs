@@ -7,6 +7,7 @@ use callstack_engine::{Engine, TraceRequest, TraceScope, path_text};
 use callstack_exports::otlp::{Sender, Sent};
 use callstack_exports::{About, Counts, Export, Format};
 use clap::ValueEnum;
+use serde::Deserialize;
 use serde_json::json;
 
 use super::collector;
@@ -21,7 +22,8 @@ use crate::wording::counted;
 const MERMAID_DRAWS: usize = 500;
 
 /// A format of another tool.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum OtherFormat {
     /// Flame graphs of each session, over time and tokens, for speedscope
     Speedscope,
