@@ -72,12 +72,6 @@ fn tools() {
         described(operation, &mut page);
     }
     page.push_str(
-        "\n# Operations of the machine\n\nThey need no store, or work on stores that can't be opened. Commands call them.\n",
-    );
-    for operation in MACHINE {
-        described(operation, &mut page);
-    }
-    page.push_str(
         "\n## Under their first names\n\nWith `STACK_TOOLS=flame` an agent is listed these, and `flame`, \
          which reaches all other operations by names of the same kind, such as `flame_log`. Frames are \
          named by their handles here too.\n\n| tool | operation |\n| --- | --- |\n",
@@ -85,6 +79,13 @@ fn tools() {
     for tool in tools::listed(Profile::Flame) {
         let (name, operation) = (tool.name(), tool.operation().name);
         writeln!(page, "| `{name}({})` | `{operation}` |", tool.signature()).unwrap();
+    }
+    page.push_str(
+        "\n# Operations of the machine\n\nThey are declared as those above are, and need no store, or work on stores that \
+         can't be opened. Commands call them, and nobody else can.\n",
+    );
+    for operation in MACHINE {
+        described(operation, &mut page);
     }
     is_current("tools.md", &page);
 }
