@@ -74,7 +74,7 @@ impl Parts<'_> {
     /// Passes each part to `see`, and returns the position of the first message after them all, if there is one.
     fn each(
         &self,
-        mut see: impl FnMut(&WholeLog) -> Result<(), CommandError>,
+        mut see: impl FnMut(WholeLog) -> Result<(), CommandError>,
     ) -> Result<Option<u64>, CommandError> {
         let (mut from, mut left) = (self.args.from.max(1), self.args.count);
         loop {
@@ -91,10 +91,11 @@ impl Parts<'_> {
             let answer = self.invocation.run_revealing(reveal, engine, "stack_log", arguments)?;
             let part: WholeLog = serde_json::from_value(answer.data)
                 .map_err(|error| CommandError::of_shape(&error))?;
-            see(&part)?;
             let positions: BTreeSet<_> = part.entries.iter().map(|entry| entry.position).collect();
             left = left.map(|left| left.saturating_sub(positions.len()));
-            match part.next {
+            let next = part.next;
+            see(part)?;
+            match next {
                 Some(next) if left != Some(0) => from = next,
                 next => return Ok(next),
             }
@@ -106,7 +107,7 @@ fn as_json(parts: &Parts<'_>, output: &mut Output) -> Result<(), CommandError> {
     let (mut frame, mut total, mut entries) = (String::new(), 0, Vec::new());
     let next = parts.each(|part| {
         (frame, total) = (part.frame.to_string(), part.total);
-        entries.extend_from_slice(&part.entries);
+        entries.extend(part.entries);
         Ok(())
     })?;
     output.value(&json!({
@@ -135,8 +136,8 @@ fn shown(parts: &Parts<'_>, output: &mut Output) -> Result<(), CommandError> {
         let mut page = Page::default();
         if std::mem::take(&mut is_first) {
             match &view {
-                Some(_) => LogView::head(part, &mut page),
-                None => head(part, &mut page),
+                Some(_) => LogView::head(&part, &mut page),
+                None => head(&part, &mut page),
             }
             output.page(&page)?;
         }
