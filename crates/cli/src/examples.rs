@@ -133,7 +133,7 @@ const EXAMPLES: &[(&str, &[(&str, &str)])] = &[
     (
         "report",
         &[
-            ("callstack report", "The whole tree, into callstack.html"),
+            ("callstack report", "The whole tree, into .callstack/callstack.html"),
             ("callstack report f3 -o f3.html", "A frame and those below it"),
         ],
     ),

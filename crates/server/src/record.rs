@@ -59,6 +59,11 @@ impl Records {
         Self { folder: state.join(SERVERS).join("all") }
     }
 
+    /// Returns the servers that run.
+    pub fn running(&self) -> Result<Vec<Running>, EngineError> {
+        if self.folder.is_dir() { self.start()?.running() } else { Ok(Vec::new()) }
+    }
+
     /// Begins the start of a server. Another one that starts meanwhile waits until this value is dropped.
     pub(crate) fn start(&self) -> Result<Starting<'_>, EngineError> {
         self.private_folder().map_err(|error| self.failed(&error))?;

@@ -3,6 +3,7 @@ mod mcp;
 use std::path::{Path, PathBuf};
 
 use callstack_engine::{EngineError, Kind, SLASH, layout, path_text};
+use callstack_server::{Records, Running};
 use callstack_store::Registry;
 use clap::ValueEnum;
 use serde_json::{Value, json};
@@ -16,7 +17,7 @@ use crate::plugin::{self, Outcome};
 use crate::project::open_with;
 use crate::slash_files;
 use crate::tui_plugin;
-use crate::user::registry;
+use crate::user::{self, registry};
 
 /// Let an agent work in frames, in this project
 ///
@@ -169,6 +170,16 @@ fn remove(args: &InitArgs, project: &Path, output: &mut Output) -> Result<(), Co
         if unused || args.with_store {
             registry.delete(&registry.admit(project)?)?;
             store = Store::Removed;
+        }
+    }
+    if store == Store::Removed
+        && let Some(state) = user::state()
+    {
+        for server in Records::of(&state, project).running().unwrap_or_default() {
+            let Running { pid, .. } = server;
+            output.remark(&format!(
+                "callstack serve still runs for this project, in process {pid}: Ctrl-C there or `kill {pid}` ends it"
+            ));
         }
     }
     let change = if store == Store::Removed { "removed" } else { "unchanged" };

@@ -22,9 +22,9 @@ use crate::wording::counted;
 pub(crate) struct ReportArgs {
     /// Handle such as f3, or the beginning of an id [default: the whole tree]
     frame: Option<String>,
-    /// The file to write to
-    #[arg(short, long, value_name = "FILE", default_value = "callstack.html")]
-    output: PathBuf,
+    /// The file to write to [default: callstack.html in the store's folder, where no agent reads it]
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
     /// Write secrets as they are instead of masking them
     #[arg(long)]
     reveal: bool,
@@ -40,7 +40,10 @@ pub(crate) fn run(
         None if invocation.names_a_session() => Some(invocation.caller(&engine)?.session),
         _ => None,
     };
-    let file = invocation.place.start().join(&args.output);
+    let file = match &args.output {
+        Some(file) => invocation.place.start().join(file),
+        None => engine.store_path().with_file_name("callstack.html"),
+    };
     refuse_other(&file, "--output")?;
     let arguments = json!({"frame": args.frame, "session": session, "by": BY});
     let answer = invocation.run_revealing(args.reveal, &engine, "stack_report", arguments)?;

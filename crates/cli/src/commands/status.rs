@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 
+use callstack_core::cost::NEW;
 use callstack_core::saving::Saving;
 use callstack_engine::saving::Savings;
 use callstack_engine::tree::{of_session, sign};
@@ -114,6 +115,11 @@ fn line(who: &str, saving: &Saving) -> String {
         bill(without),
         change(without, billed)
     );
+    let line = if billed == saving.sent * NEW as u64 && saving.sent > 0 {
+        format!("{line}; the provider reports no cached ones")
+    } else {
+        line
+    };
     if billed > without {
         format!("{line}. Frames have cost {} tokens more than they saved", bill(billed - without))
     } else {

@@ -245,7 +245,7 @@ impl Window {
         let limit = limit.filter(|limit| *limit > 0);
         let told = match limit {
             Some(limit) => {
-                let share = used.saturating_mul(100) / limit;
+                let share = used.saturating_mul(100).saturating_add(limit / 2) / limit;
                 format!("{} of {} ({share} %)", short(used), short(limit))
             }
             None => format!("{} tokens", short(used)),

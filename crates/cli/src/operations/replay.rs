@@ -24,6 +24,7 @@ use crate::commands::export::traces::{self, OtherFormat};
 use crate::commands::report::{BY, refuse_other};
 use crate::error::CommandError;
 use crate::output::Output;
+use crate::wording::counted;
 
 /// `stack_replay`.
 pub(crate) struct Measure;
@@ -134,12 +135,15 @@ struct Measured<'a> {
     report: Report,
     pages: Vec<Outline>,
     exported: Vec<SessionTrace>,
+    /// Sessions of the project in which callstack was at work: what it saved is known already.
+    left_out: u64,
 }
 
 impl<'a> Measured<'a> {
     fn of(params: &'a ReplayParams, start: &'a Path, sources: &'a Sources) -> Self {
         let (pages, exported) = (Vec::new(), Vec::new());
-        Self { params, start, sources, report: Report::default(), pages, exported }
+        let report = Report::default();
+        Self { params, start, sources, report, pages, exported, left_out: 0 }
     }
 
     /// Measures a session of a part, if a model was called in it.
@@ -166,6 +170,10 @@ impl<'a> Measured<'a> {
             }
         };
         let replay = Replay::in_ways(recording, &Policy::default(), &Strategy::ALL, &mut told);
+        if self.params.files.is_empty() && replay.session.had_frames() {
+            self.left_out += 1;
+            return Ok(());
+        }
         if let Some(folder) = &self.params.dump {
             let folder = self.start.join(folder);
             let file = dump_file(&folder, recording, self.report.sessions.len());
@@ -189,6 +197,23 @@ impl<'a> Measured<'a> {
 
     /// Returns the figures of all sessions, and writes the page and the export that are asked for.
     fn written(self, output: &mut Output) -> Result<Report, CommandError> {
+        if self.left_out > 0 {
+            let sessions = counted(self.left_out, "session");
+            output.remark(&format!(
+                "{sessions} left out: callstack was at work there, and `callstack status` says what it saved"
+            ));
+        }
+        if self.report.sessions.is_empty() && self.left_out > 0 {
+            return Err(EngineError {
+                kind: Kind::Invalid,
+                message: "callstack was at work in all of these sessions".to_owned(),
+                hint: Some(
+                    "`callstack status` says what it saved. Name a file to replay it all the same."
+                        .to_owned(),
+                ),
+            }
+            .into());
+        }
         if self.report.sessions.is_empty() {
             return Err(EngineError {
                 kind: Kind::Invalid,

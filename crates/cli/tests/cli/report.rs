@@ -15,7 +15,7 @@ pub(crate) fn document(page: &str) -> Value {
 }
 
 fn written(desk: &TestEnv) -> String {
-    fs::read_to_string(desk.project().join("callstack.html")).unwrap()
+    fs::read_to_string(desk.project().join(".callstack/callstack.html")).unwrap()
 }
 
 fn handles(document: &Value) -> Vec<&str> {
@@ -28,7 +28,7 @@ fn a_report_holds_what_the_page_asks_a_server_for() {
     let desk = TestEnv::with_frames();
     says!(desk, ["report"], @r"
     exit 0
-    5 frames written to $ROOT/project/callstack.html
+    5 frames written to $ROOT/project/.callstack/callstack.html
     ");
     let document = document(&written(&desk));
     assert_eq!(document["kind"], "callstack-report");

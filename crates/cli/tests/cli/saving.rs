@@ -84,7 +84,7 @@ fn a_session_tells_what_its_requests_took_and_would_have_taken() {
     let shown = desk.ok(&["status", "--session", "ses_a"]);
     let without = session["estimatedWithout"]["sent"].as_u64().unwrap();
     // The output of 17,600 characters is in one request more, callstack's tools and guidance in none.
-    assert!((39_000..41_500).contains(&without), "{told:#}");
+    assert!((39_000..43_000).contains(&without), "{told:#}");
     assert_eq!((&told["subagents"], &told["total"]), (&json!(0), session));
     assert!(shown.contains("this session: 4 requests, 42,500 tokens sent"), "{shown}");
     assert!(shown.contains("the same without callstack, estimated: "), "{shown}");
