@@ -321,10 +321,17 @@ pub(crate) fn typed<C: Context, O: Operate<C>>(
 ) -> Result<Reply<O::Output>, EngineError> {
     let arguments = if arguments.is_null() { json!({}) } else { arguments };
     check_lengths(&arguments)?;
-    let params = serde_json::from_value(arguments).map_err(|error| EngineError {
-        kind: Kind::Invalid,
-        message: format!("the arguments of `{}` are not right: {error}", O::NAME),
-        hint: Some(format!("It takes: {}.", takes(&schema::brief::<O::Params>()))),
+    let params = serde_json::from_value(arguments).map_err(|error| {
+        let hidden = match caller.kind() {
+            CallerKind::Terminal => &[],
+            CallerKind::Agent | CallerKind::Page => O::TERMINAL_ARGUMENTS,
+        };
+        let schema = schema::without(schema::brief::<O::Params>(), hidden);
+        EngineError {
+            kind: Kind::Invalid,
+            message: format!("the arguments of `{}` are not right: {error}", O::NAME),
+            hint: Some(format!("It takes: {}.", takes(&schema))),
+        }
     })?;
     O::run(context, caller, params)
 }

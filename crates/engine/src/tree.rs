@@ -1,5 +1,7 @@
 //! The tree as text, for agents and terminals.
 
+mod sizes;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
@@ -11,6 +13,8 @@ use callstack_core::text::{CUT, truncate_to_token_budget};
 use crate::error::EngineError;
 use crate::queries::Queries;
 use crate::still_sent::still_sent;
+
+use sizes::add_uncounted;
 
 /// Estimated tokens of a frame's criteria in a tree.
 const CRITERIA: usize = 40;
@@ -136,7 +140,7 @@ impl Queries {
                 (session.id, SessionNote { host: session.host, recorded, figures })
             };
             notes.sessions = view.sessions(u32::MAX)?.into_iter().map(note).collect();
-            add_up(&mut notes.tokens, lines);
+            add_uncounted(view, lines, &mut notes)?;
             Ok(notes)
         })
     }

@@ -10,7 +10,6 @@ pub(crate) mod frames;
 pub(crate) mod request;
 pub(crate) mod sent;
 pub(crate) mod session;
-mod sizes;
 pub(crate) mod window;
 
 use std::path::Path;

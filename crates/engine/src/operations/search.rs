@@ -6,7 +6,7 @@ use callstack_core::frame::FrameNum;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::call::Reply;
+use crate::call::{CallerKind, Reply};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::operation::{Access, Caller, Operate, Repeated};
@@ -64,7 +64,8 @@ impl Operate for Search {
             exact: params.exact.unwrap_or_default(),
             frame: frame.map(|frame| frame.num),
             depth,
-            reveal: caller.reveal,
+            // What an agent finds goes to its provider.
+            reveal: caller.reveal && caller.kind() != CallerKind::Agent,
             limit: params.limit.unwrap_or(PLACES).clamp(1, MOST),
             text: params.query,
         };

@@ -10,7 +10,6 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::Views;
-use super::sizes::add_uncounted;
 use crate::error::EngineError;
 use crate::tree::{Checked, TreeLine, TreeNotes, of_session};
 
@@ -171,11 +170,8 @@ impl Views {
             return Ok(list);
         }
         let lines = self.queries.tree(Some(session.unwrap_or(callers)))?;
-        let mut notes = self.queries.tree_notes(&lines)?;
-        list.sessions = self.kernel.read(|view| {
-            add_uncounted(view, &lines, &mut notes)?;
-            sessions(view)
-        })?;
+        let notes = self.queries.tree_notes(&lines)?;
+        list.sessions = self.kernel.read(sessions)?;
         let agents: BTreeMap<&str, &str> = list
             .sessions
             .iter()

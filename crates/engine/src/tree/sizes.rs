@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use callstack_core::frame::{FrameNum, Status};
 use callstack_store::{MessageRange, View};
 
+use super::{TreeLine, TreeNotes, add_up};
 use crate::error::EngineError;
-use crate::tree::{TreeLine, TreeNotes, add_up};
 
 /// Estimated tokens of a kilobyte of stored messages, where the store has too little to measure its own number.
 const USUAL: u64 = 250;
