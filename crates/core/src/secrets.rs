@@ -13,6 +13,7 @@ mod forms;
 mod judge;
 mod named;
 mod names;
+mod numbered;
 mod phrases;
 mod private_key;
 mod tables;
@@ -30,6 +31,7 @@ use serde_json::Value;
 
 use self::forms::{FORMS, VERSION};
 use self::judge::{is_identifier, is_likely};
+use self::numbered::Unnumbered;
 use self::tokens::TOKENS;
 use crate::text::truncate_to_token_budget;
 
@@ -124,22 +126,32 @@ pub struct Secret {
 /// The secrets in a text, in their order; none overlaps another.
 pub fn secrets(text: &str) -> Vec<Secret> {
     let mut found = plain(text);
+    if let Some(bare) = found.has_names.then(|| Unnumbered::of(text)).flatten() {
+        for Secret { kind, place } in plain(&bare.text).secrets.into_values() {
+            found.add(kind, bare.place(&place));
+        }
+    }
     // Base64 is decoded once: doubly encoded secrets are not expected.
-    for (kind, place) in encoded::places(text, |inside| !plain(inside).0.is_empty()) {
+    for (kind, place) in encoded::places(text, |inside| !plain(inside).secrets.is_empty()) {
         found.add(kind, place);
     }
-    found.0.into_values().collect()
+    found.secrets.into_values().collect()
 }
 
-/// Secrets by where they begin.
+/// What was found in a text.
 #[derive(Default)]
-struct Found(BTreeMap<usize, Secret>);
+struct Found {
+    /// Secrets by where they begin.
+    secrets: BTreeMap<usize, Secret>,
+    /// Whether a word stands in it with which names of secrets end.
+    has_names: bool,
+}
 
 impl Found {
     fn add(&mut self, kind: &'static str, place: Range<usize>) {
-        let before = self.0.range(..place.end).next_back();
+        let before = self.secrets.range(..place.end).next_back();
         if before.is_none_or(|(_, known)| known.place.end <= place.start) {
-            self.0.insert(place.start, Secret { kind, place });
+            self.secrets.insert(place.start, Secret { kind, place });
         }
     }
 }
@@ -161,6 +173,7 @@ fn plain(text: &str) -> Found {
             signed.sign(text, *form, begin.start());
         }
         let Some(length) = meaning.word else { continue };
+        found.has_names = true;
         if named.last().is_none_or(|known| known.end <= begin.start()) {
             named.extend(named::value(text, begin.start()..begin.start() + length));
         }

@@ -4,7 +4,7 @@
 use super::changes::{Changed, last_name};
 
 /// Tests that are named one by one.
-const FEW: usize = 6;
+const FEW: usize = 14;
 /// Patterns, each of which covers many tests.
 const PATTERNS: usize = 4;
 /// Words of a name that a pattern begins with at most.
@@ -39,7 +39,12 @@ fn is_word(name: &str) -> bool {
 
 /// Such as `tests a, b`, or `9 tests: 5 test_date_*, 4 test_time_*` where they are many.
 pub(super) fn of_tests(changed: &[&Changed]) -> String {
-    if changed.len() <= FEW {
+    told_beyond(changed, FEW)
+}
+
+/// The same, where `few` tests are named one by one.
+fn told_beyond(changed: &[&Changed], few: usize) -> String {
+    if changed.len() <= few {
         return format!("tests {}", in_order(changed.iter().copied()));
     }
     let names: Vec<&str> = changed.iter().map(|it| it.name.as_str()).collect();
@@ -106,7 +111,17 @@ mod tests {
         let changed =
             |name: &&str| Changed { name: (*name).to_owned(), test: true, ..Changed::default() };
         let changed: Vec<Changed> = names.iter().map(changed).collect();
-        of_tests(&changed.iter().collect::<Vec<_>>())
+        told_beyond(&changed.iter().collect::<Vec<_>>(), 6)
+    }
+
+    #[test]
+    fn a_dozen_tests_is_few() {
+        let changed =
+            |num| Changed { name: format!("T.test_{num}"), test: true, ..Changed::default() };
+        let changed: Vec<Changed> = (1..=FEW + 1).map(changed).collect();
+        let all: Vec<&Changed> = changed.iter().collect();
+        assert!(of_tests(&all[..12]).ends_with(".test_11, .test_12"));
+        assert_eq!(of_tests(&all), format!("{} tests: {} T.test_*", FEW + 1, FEW + 1));
     }
 
     #[test]

@@ -167,6 +167,12 @@ pub(crate) fn placed() -> Vec<(&'static str, String, String)> {
         text("password", &basic, format!("curl -s -u me:{basic} https://example.test")),
         text("password", &basic, format!("curl --user 'me:{basic}' https://example.test")),
         text("password", &basic, format!("CREATE USER me IDENTIFIED BY '{basic}'")),
+        text("password", &basic, format!("CREATE ROLE me WITH PASSWORD '{basic}'")),
+        text(
+            "password",
+            &basic,
+            format!("A temporary password is generated for root@localhost: {basic}"),
+        ),
         text("password", &token, format!("SECRET_KEY_BASE={token}")),
     ]
 }

@@ -4,7 +4,7 @@ use super::encoded::is_user_and_password;
 use super::judge::{always, has_random_run, is_likely_bare, is_mixed, is_random_bare, is_value};
 
 /// Raised when code outside of the tables changes the decision about secrets.
-pub(super) const VERSION: u32 = 7;
+pub(super) const VERSION: u32 = 8;
 
 /// A secret that stands in a form of its own.
 pub(super) struct Form {
@@ -179,6 +179,14 @@ pub(super) const FORMS: &[Form] = &[
     flag(
         &["IDENTIFIED BY", "identified by"],
         r#"(?i-u:identified\s+by\s+(?:password\s+)?)\\*["'](?P<s>[^"'\\\n]{4,})"#,
+    ),
+    flag(
+        &["PASSWORD '", "password '", "PASSWORD \"", "password \""],
+        r#"(?i-u:(?:with|encrypted)\s+password\s+)\\*["'](?P<s>[^"'\\\n]{4,})"#,
+    ),
+    flag(
+        &["temporary password is"],
+        r"temporary password is generated for [^\s:]+: (?P<s>[^\s]{6,})",
     ),
     flag(
         &["SECRET_KEY_BASE", "secret_key_base"],

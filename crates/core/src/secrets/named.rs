@@ -48,10 +48,21 @@ struct Name<'a> {
     is_bare_pass: bool,
 }
 
-/// Returns the bytes of the signs of emphasis in Markdown that a text begins with.
+/// Returns the bytes that a text begins with which only show how a name looks: signs of Markdown, a closing tag, colours
+/// of a terminal.
 fn emphasis(text: &str) -> usize {
     const MOST: usize = 3;
-    text.bytes().take(MOST).take_while(|byte| *byte == b'*').count()
+    const TAG: usize = 16;
+    let begin = text.get(..text.floor_char_boundary(TAG)).unwrap_or_default();
+    let end = match (begin.starts_with("</"), begin.starts_with("\u{1b}[")) {
+        (true, _) => begin.find('>'),
+        (_, true) => begin.find('m'),
+        _ => None,
+    };
+    end.map_or_else(
+        || text.bytes().take(MOST).take_while(|byte| *byte == b'*').count(),
+        |end| end + 1,
+    )
 }
 
 impl<'a> Name<'a> {
@@ -186,7 +197,7 @@ impl<'a> Name<'a> {
         if !self.text.get(..self.place.start)?.ends_with('>') {
             return None;
         }
-        let mut from = at;
+        let mut from = self.behind_lines(at);
         for _ in 0..TAGS {
             let rest = self.text.get(from..)?;
             if !rest.starts_with('<') {
@@ -203,17 +214,14 @@ impl<'a> Name<'a> {
     /// `name | value` on a line of its own, as databases print a row over several lines.
     fn record(&self, at: usize) -> Option<Range<usize>> {
         let rest = self.text.get(at..)?.strip_prefix("| ")?;
-        if !self.line_before().trim().is_empty() {
+        if !matches!(self.line_before().trim(), "" | "|") {
             return None;
         }
         let from = self.behind_space(self.text.len() - rest.len());
         let judge = if self.is_password() { is_likely_and_no_name } else { is_strong };
         let found = self.bare(from, ends_bare, LEAST, judge)?;
-        self.text
-            .get(found.end..)?
-            .trim_start_matches([' ', '\r'])
-            .starts_with('\n')
-            .then_some(found)
+        let behind = self.text.get(found.end..)?.trim_start_matches([' ', '|', '\r']);
+        (behind.is_empty() || behind.starts_with('\n')).then_some(found)
     }
 
     /// `define('NAME', 'value')` and the like.
@@ -232,7 +240,8 @@ impl<'a> Name<'a> {
 
     /// `name: NAME, value: value`, in whichever way pairs are written.
     fn pair(&self, at: usize) -> Option<Range<usize>> {
-        const VALUES: [&str; 2] = ["value", "Value"];
+        const VALUES: [&str; 3] = ["value", "Value", "ParameterValue"];
+        const BETWEEN: usize = 160;
         const CALLED: [&str; 5] = ["name", "Name", "key", "Key", "NAME"];
         let mut before = self.line_before();
         before = before.strip_suffix(escaped::quote_at_end(before).unwrap_or_default())?;
@@ -242,15 +251,18 @@ impl<'a> Name<'a> {
             return None;
         }
         let rest = self.text.get(at..)?;
-        let rest = rest.get(..rest.floor_char_boundary(SPACE))?;
-        let apart = rest.find(|char: char| char.is_alphanumeric()).unwrap_or(rest.len());
-        let apart = apart.min(rest.find('&').unwrap_or(apart));
-        let rest = rest.get(apart..)?;
-        let mark = escaped::quote(rest).unwrap_or_default();
-        let value = VALUES
-            .iter()
-            .find(|value| rest.strip_prefix(mark).is_some_and(|rest| rest.starts_with(**value)))?;
-        let end = at + apart + mark.len() + value.len();
+        let rest = rest.get(..rest.floor_char_boundary(BETWEEN))?;
+        // Such as the type that stands between them, in the same object or tag.
+        let rest = rest.get(..rest.find(['{', '}', '>']).unwrap_or(rest.len()))?;
+        let begins = |(place, value): &(usize, &str)| {
+            let (before, behind) = (rest.get(..*place), rest.get(place + value.len()..));
+            let is_apart = |char: char| !char.is_alphanumeric() && !"_-.".contains(char);
+            before.is_some_and(|it| it.ends_with(is_apart))
+                && behind.is_some_and(|it| it.starts_with(is_apart))
+        };
+        let places = VALUES.iter().flat_map(|value| rest.match_indices(value));
+        let (place, value) = places.filter(begins).min()?;
+        let end = at + place + value.len();
         let end = end + escaped::quote(self.text.get(end..)?).map_or(0, str::len);
         let end = self.behind_space(end);
         let (_, length) = escaped::sign(self.text.get(end..)?)?;

@@ -27,7 +27,7 @@ pub(super) fn places(text: &str) -> Vec<Range<usize>> {
         } else if table.has_row(line) {
             found.extend(table.secrets(line).map(|it| start + it.start..start + it.end));
         } else {
-            let apart = ['\t', ','].into_iter().find(|apart| is_heading(line, *apart));
+            let apart = ['\t', ',', ';', '|'].into_iter().find(|apart| is_heading(line, *apart));
             table = apart.map_or_else(Table::default, |apart| Table::below(line, &[apart]));
         }
         headings = line;
