@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 
 use rusqlite::config::DbConfig;
@@ -29,6 +29,8 @@ pub(crate) struct Open {
     pub(crate) presence: Option<Presence>,
     /// How many pages were in the write-ahead log when this connection last wrote to it.
     logged: Arc<AtomicI32>,
+    /// Whether it has written to the log since that was marked.
+    is_unmarked: Arc<AtomicBool>,
     /// Ended after the connection, which may take a checkpoint where it is the last one.
     closing: Option<Closing>,
     /// None where there is no log of writes to mark.
@@ -54,14 +56,16 @@ impl Open {
         self.presence.as_mut()?.absence(path, Duration::ZERO)
     }
 
-    /// Marks the write-ahead log as the store's own, after it was written to.
+    /// Marks the write-ahead log as the store's own, if this connection has written to it.
     pub(crate) fn mark_log(&mut self, path: &Path) -> Result<(), StoreError> {
-        match (&mut self.mark, &self.presence) {
-            (Some(mark), Some(presence)) => {
-                mark.put(path, presence.log(), self.logged.load(Ordering::Relaxed))
-            }
-            _ => Ok(()),
+        if !self.is_unmarked.load(Ordering::Relaxed) {
+            return Ok(());
         }
+        if let (Some(mark), Some(presence)) = (&mut self.mark, &self.presence) {
+            mark.put(path, presence.log(), self.logged.load(Ordering::Relaxed))?;
+        }
+        self.is_unmarked.store(false, Ordering::Relaxed);
+        Ok(())
     }
 
     /// Takes a checkpoint if the write-ahead log is long. The caller has the turn and has just checked the files.
@@ -77,8 +81,16 @@ impl Open {
 
 impl From<Connection> for Open {
     fn from(connection: Connection) -> Self {
-        let (logged, path) = (Arc::default(), PathBuf::new());
-        Self { connection, presence: None, logged, closing: None, mark: None, handle: None, path }
+        Self {
+            connection,
+            presence: None,
+            logged: Arc::default(),
+            is_unmarked: Arc::default(),
+            closing: None,
+            mark: None,
+            handle: None,
+            path: PathBuf::new(),
+        }
     }
 }
 
@@ -130,10 +142,13 @@ pub(crate) fn connect(path: &Path, trusted: Option<&Trusted>) -> Result<Open, St
     let before = logs_at(path);
     let mut connection = open_database(path)?;
     let logged = Arc::new(AtomicI32::new(0));
-    let count = Arc::clone(&logged);
+    // One that is adopted has no mark yet.
+    let is_unmarked = Arc::new(AtomicBool::new(expected.is_none()));
+    let (count, wrote) = (Arc::clone(&logged), Arc::clone(&is_unmarked));
     // Instead of SQLite's own checkpoints, which are not recorded.
     let hook = move |_: &mut Wal, pages| {
         count.store(pages, Ordering::Relaxed);
+        wrote.store(true, Ordering::Relaxed);
         Ok(())
     };
     connection.wal_hook(Some(hook)).map_err(failed)?;
@@ -158,8 +173,17 @@ pub(crate) fn connect(path: &Path, trusted: Option<&Trusted>) -> Result<Open, St
         }
         _ => None,
     };
-    let (closing, handle, owned) = (None, Some(handle), path.to_path_buf());
-    let mut open = Open { connection, presence, logged, closing, mark, handle, path: owned };
+    let handle = Some(handle);
+    let mut open = Open {
+        connection,
+        presence,
+        logged,
+        is_unmarked,
+        closing: None,
+        mark,
+        handle,
+        path: path.to_path_buf(),
+    };
     // Before the key is on record, from which on a log needs the mark.
     open.mark_log(path)?;
     if let (Some(trusted), None, Some(key)) = (trusted, &expected, &key) {
