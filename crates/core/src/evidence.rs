@@ -157,7 +157,7 @@ pub struct Evidence {
     /// Files that were changed after the last check.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unchecked: Vec<String>,
-    /// The files that were read and not changed, and how much of each.
+    /// The files that the span read and did not change, and how much of each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reads: Vec<FileRead>,
     /// How many files were read besides.

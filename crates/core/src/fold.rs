@@ -109,7 +109,7 @@ pub struct Mask {
     pub part: String,
     /// The line.
     pub text: String,
-    /// The id of the last message of the transcript when the line was first sent; none in one that was not yet. See
+    /// The id of the transcript's last message at the time of the first answer with the line; none until then. See
     /// [`Fold::settled_at`](crate::transcript::Fold::settled_at).
     pub settled_at: Option<String>,
 }

@@ -157,8 +157,8 @@ pub const CALLS_JOIN: u32 = 4;
 pub struct Fold {
     /// The result that the frame returned, as the model reads it.
     pub text: String,
-    /// The id of the last message of the transcript when an answer with the fold was last about to be given for the
-    /// first time; none until then.
+    /// The id of the transcript's last message at the time of the first answer with the fold, or of the next one where
+    /// that never arrived; no time. None until then.
     /// The model wrote the messages from the span up to this one after the unfolded span, so their reasoning is not
     /// sent again.
     pub settled_at: Option<String>,

@@ -110,7 +110,7 @@ impl Fixing {
         Ok(change.view().span_row(span.num)?.fold)
     }
 
-    /// Returns the evidence of a span's last step that was not known when it ended.
+    /// Returns the evidence of a span with its last step, whose outcome was not known when it ended.
     fn seen_at_the_end(
         &self,
         view: &View<'_>,

@@ -163,7 +163,7 @@ pub(super) fn live(spans: &[Span]) -> Vec<Span> {
         .collect()
 }
 
-/// Whether the answer that first folded the span never went into a request of the host.
+/// Whether the first answer with the fold of the span never went into a request of the host.
 fn never_arrived(span: &Span, applied: i64) -> bool {
     let serial = span.fold.as_ref().and_then(|fold| fold.settled_serial);
     applied > 0 && serial.is_some_and(|serial| serial > applied)
