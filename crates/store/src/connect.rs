@@ -169,7 +169,7 @@ pub(crate) fn connect(path: &Path, trusted: Option<&Trusted>) -> Result<Open, St
     let mark = match (&key, &presence) {
         (Some(key), Some(presence)) => {
             let key = LogKey::new(key.clone(), path, trusted)?;
-            Some(LogMark::new(key, path, presence.log(), expected.is_some()))
+            Some(LogMark::new(key, path, presence.log()))
         }
         _ => None,
     };

@@ -168,6 +168,7 @@ pub(crate) fn placed() -> Vec<(&'static str, String, String)> {
         text("password", &basic, format!("curl --user 'me:{basic}' https://example.test")),
         text("password", &basic, format!("CREATE USER me IDENTIFIED BY '{basic}'")),
         text("password", &basic, format!("CREATE ROLE me WITH PASSWORD '{basic}'")),
+        text("password", &basic, format!("The root password is {basic}, for now.")),
         text(
             "password",
             &basic,

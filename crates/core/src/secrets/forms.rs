@@ -1,10 +1,12 @@
 //! The table of secrets that are known by the text around them.
 
 use super::encoded::is_user_and_password;
-use super::judge::{always, has_random_run, is_likely_bare, is_mixed, is_random_bare, is_value};
+use super::judge::{
+    always, has_random_run, is_likely_bare, is_mixed, is_mixed_in_case, is_random_bare, is_value,
+};
 
 /// Raised when code outside of the tables changes the decision about secrets.
-pub(super) const VERSION: u32 = 8;
+pub(super) const VERSION: u32 = 9;
 
 /// A secret that stands in a form of its own.
 pub(super) struct Form {
@@ -184,6 +186,22 @@ pub(super) const FORMS: &[Form] = &[
         &["PASSWORD '", "password '", "PASSWORD \"", "password \""],
         r#"(?i-u:(?:with|encrypted)\s+password\s+)\\*["'](?P<s>[^"'\\\n]{4,})"#,
     ),
+    Form {
+        name: "password",
+        signs: &[
+            "password is ",
+            "Password is ",
+            "passphrase is ",
+            "key is ",
+            "token is ",
+            "Token is ",
+            "secret is ",
+            "Secret is ",
+        ],
+        pattern: r#"(?i-u:\b(?:password|passphrase|(?:api|access|secret)[ -]key|token|secret) is[: ]+)["'`]?(?P<s>[^\s"'`<>]{7,}[^\s"'`<>.,;:!?)])"#,
+        judge: is_mixed_in_case,
+        in_line: true,
+    },
     flag(
         &["temporary password is"],
         r"temporary password is generated for [^\s:]+: (?P<s>[^\s]{6,})",

@@ -233,6 +233,12 @@ fn is_setting(value: &str) -> bool {
     })
 }
 
+/// Whether a value in prose has digits and letters in both cases.
+pub(super) fn is_mixed_in_case(value: &str) -> bool {
+    let has = |is: fn(&char) -> bool| value.chars().any(|char| is(&char));
+    is_mixed(value) && has(char::is_ascii_lowercase) && has(char::is_ascii_uppercase)
+}
+
 /// Whether it has a digit and a letter of ASCII, in upper or lower case: no mere word. A hash has both as well, so
 /// only patterns that name the text before the value use this.
 pub(super) fn is_mixed(value: &str) -> bool {

@@ -48,13 +48,14 @@ struct Name<'a> {
     is_bare_pass: bool,
 }
 
-/// Returns the bytes that a text begins with which only show how a name looks: signs of Markdown, a closing tag, colours
-/// of a terminal.
+/// Returns the bytes that a text begins with which only show how a name or value looks: signs of Markdown, tags, colours of
+/// a terminal.
 fn emphasis(text: &str) -> usize {
     const MOST: usize = 3;
     const TAG: usize = 16;
     let begin = text.get(..text.floor_char_boundary(TAG)).unwrap_or_default();
-    let end = match (begin.starts_with("</"), begin.starts_with("\u{1b}[")) {
+    let is_tag = ["</", "<code>", "<b>", "<strong>"].iter().any(|tag| begin.starts_with(tag));
+    let end = match (is_tag, begin.starts_with("\u{1b}[")) {
         (true, _) => begin.find('>'),
         (_, true) => begin.find('m'),
         _ => None,
@@ -120,6 +121,8 @@ impl<'a> Name<'a> {
         };
         let marks = rest.get(length..).map_or(0, emphasis);
         let behind = self.behind_space(at + length + marks);
+        let tag = self.text.get(behind..).filter(|rest| rest.starts_with('<')).map_or(0, emphasis);
+        let behind = behind + tag;
         let next = self.text.get(behind..).and_then(escaped::line_end);
         let from = next.map_or(behind, |length| self.behind_space(behind + length));
         let is_tight = at == self.end && from == at + length && marks == 0;

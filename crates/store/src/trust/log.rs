@@ -61,10 +61,7 @@ impl LogKey {
 
     /// The marks to be written: one for this user, and one for others who may use the store.
     fn marks(&self) -> impl Iterator<Item = &PathBuf> {
-        let folder = self.beside.parent();
-        let is_shared = || folder.is_some_and(|folder| is_shared(folder).unwrap_or(false));
-        let beside = (self.recorded.is_none() || is_shared()).then_some(&self.beside);
-        self.recorded.iter().chain(beside)
+        self.recorded.iter().chain([&self.beside])
     }
 
     /// Whether a log with this header has the mark.
@@ -92,12 +89,13 @@ pub(crate) struct LogMark {
 }
 
 impl LogMark {
-    /// For the log beside the database at `path`, which is known to be the store's own; it has no mark yet unless it
-    /// `is_marked`.
-    pub(crate) fn new(key: LogKey, path: &Path, log: FileId, is_marked: bool) -> Self {
+    /// For the log beside the database at `path`, which is known to be the store's own. Whoever began it may have ended
+    /// before it was marked.
+    pub(crate) fn new(key: LogKey, path: &Path, log: FileId) -> Self {
         let [log_path, _] = beside(path);
         let header = header_of(&log_path, Some(log)).ok().flatten();
-        Self { key, known: header.filter(|_| is_marked) }
+        let known = header.filter(|header| key.has_marked(header));
+        Self { key, known }
     }
 
     /// Marks the log beside the database at `path` after it was written to, up to a number of `pages`, and returns once
@@ -145,12 +143,20 @@ impl LogMark {
         for mark in self.key.marks() {
             let mut options = OpenOptions::new();
             options.write(true).create(true).truncate(false);
-            let mut file = open_plain(&mut options, mark).map_err(|it| failed(mark, it))?;
-            file.lock().map_err(|it| failed(mark, it))?;
+            let is_copy = *mark == self.key.beside && self.key.recorded.is_some();
+            let mut file = match open_plain(&mut options, mark) {
+                // Somebody deletes the store, or it belongs to another member of a group.
+                Err(_) if is_copy => continue,
+                file => file.map_err(|it| failed(mark, it))?,
+            };
+            lock(&file).map_err(|it| failed(mark, it))?;
             let header = header_of(log_path, Some(log)).map_err(|it| failed(log_path, it))?;
             let Some(header) = header else { return Ok(()) };
-            let is_beside = *mark == self.key.beside;
-            let written = write(&mut file, path, &self.key.hash(&header), is_beside);
+            if *mark == self.key.beside {
+                let metadata = fs::metadata(path).map_err(|it| failed(path, it))?;
+                crate::checkpoint::share(&file, &metadata);
+            }
+            let written = write(&mut file, &self.key.hash(&header), !is_copy);
             written.map_err(|it| failed(mark, it))?;
         }
         Ok(())
@@ -277,24 +283,26 @@ fn header_of(path: &Path, expected: Option<FileId>) -> io::Result<Option<Header>
     }
 }
 
-fn write(file: &mut File, database: &Path, hash: &str, is_beside: bool) -> io::Result<()> {
-    if is_beside {
-        crate::checkpoint::share(file, &fs::metadata(database)?);
+/// Waits for others who write a mark, for a while: a lock is no reason to refuse a change that was made.
+fn lock(file: &File) -> io::Result<()> {
+    const PATIENCE: Duration = Duration::from_secs(1);
+    const PAUSE: Duration = Duration::from_millis(2);
+    let begun = Instant::now();
+    loop {
+        match file.try_lock() {
+            Err(fs::TryLockError::WouldBlock) if begun.elapsed() < PATIENCE => {
+                std::thread::sleep(PAUSE);
+            }
+            Err(fs::TryLockError::Error(error)) => return Err(error),
+            _ => return Ok(()),
+        }
     }
+}
+
+fn write(file: &mut File, hash: &str, must_last: bool) -> io::Result<()> {
     file.rewind()?;
     file.write_all(format!("{hash}\n").as_bytes())?;
-    file.sync_all()
-}
-
-/// Whether others than its owner may use a folder.
-#[cfg(unix)]
-fn is_shared(folder: &Path) -> io::Result<bool> {
-    Ok(std::os::unix::fs::MetadataExt::mode(&fs::metadata(folder)?) & 0o077 != 0)
-}
-
-#[cfg(not(unix))]
-fn is_shared(_folder: &Path) -> io::Result<bool> {
-    Ok(false)
+    if must_last { file.sync_all() } else { Ok(()) }
 }
 
 /// The random part of the header of the log that other processes work with, as the index of that log has it. None if no

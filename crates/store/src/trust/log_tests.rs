@@ -1,16 +1,15 @@
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 
 use callstack_core::event::Event;
 use tempfile::TempDir;
 
-use super::{MARK, RECORDED, logs_put_aside};
+use super::{LogKey, LogMark, LogOrigin, MARK, RECORDED, logs_put_aside, origin};
 use crate::error::StoreError;
 use crate::locate::{DATABASE, FOLDER};
-use crate::presence::beside;
+use crate::presence::{beside, id};
 use crate::store::{Store, View};
-use crate::trust::{Foreign, Registry};
+use crate::trust::{DatabaseKey, Foreign, Registry};
 
 /// A user with a project whose store has one event.
 struct User {
@@ -109,9 +108,6 @@ fn the_log_of_a_process_that_was_killed_is_taken_over() {
     let user = User::new();
     let killed = tempfile::tempdir().unwrap();
     let files = [DATABASE, "callstack.db-wal", MARK];
-    // Only where others may use the store there is a mark for them.
-    assert!(!user.store().join(MARK).exists());
-    fs::set_permissions(user.store(), fs::Permissions::from_mode(0o770)).unwrap();
     let store = user.open().unwrap();
     append(&store, "mine");
     copy(&user.store(), killed.path(), &files);
@@ -189,6 +185,30 @@ fn each_log_that_is_begun_again_is_marked() {
     assert_eq!(marks.len(), 3);
     copy(killed.path(), &user.store(), &files);
     assert_eq!(revision(&user.open().unwrap()), count);
+}
+
+#[test]
+fn a_log_that_another_program_began_is_marked_by_the_first_change() {
+    let user = User::new();
+    let killed = tempfile::tempdir().unwrap();
+    let other = rusqlite::Connection::open(user.database()).unwrap();
+    other.execute_batch("CREATE TABLE other (n)").unwrap();
+    // It joins the log that is in use.
+    let mut opened = rusqlite::Connection::open(user.database()).unwrap();
+    opened.transaction().unwrap().query_row("SELECT 1", [], |_| Ok(())).unwrap();
+    let key = DatabaseKey::of(&other).unwrap().unwrap();
+    let key = LogKey::recorded(key, &user.database(), user.recorded().parent().unwrap());
+    let log = id(&user.log()).unwrap();
+    let mut mark = LogMark::new(key.clone(), &user.database(), log);
+    assert_eq!(origin(&user.database(), &key).unwrap(), LogOrigin::Foreign);
+    opened.execute_batch("INSERT INTO other VALUES (1)").unwrap();
+    let pages = (fs::metadata(user.log()).unwrap().len() - 32) / (24 + 4096);
+    mark.put(&user.database(), log, i32::try_from(pages).unwrap()).unwrap();
+    copy(&user.store(), killed.path(), &[DATABASE, "callstack.db-wal"]);
+    drop((other, opened));
+    copy(killed.path(), &user.store(), &[DATABASE, "callstack.db-wal"]);
+    drop(user.open().unwrap());
+    assert_eq!(logs_put_aside(&user.database()), Vec::<PathBuf>::new());
 }
 
 #[test]
