@@ -116,7 +116,7 @@ pub fn keep_from_git(folder: &Path, is_used: bool) -> io::Result<()> {
 }
 
 /// Whether a file makes git ignore everything beside it.
-fn ignores_all(path: &Path) -> bool {
+pub(crate) fn ignores_all(path: &Path) -> bool {
     let text = open_plain(OpenOptions::new().read(true), path).and_then(io::read_to_string);
     text.is_ok_and(|text| {
         text.lines().any(|line| line.trim() == "*")

@@ -24,7 +24,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::error::StoreError;
-use crate::locate::{FOLDER, prepare};
+use crate::locate::{DATABASE, FOLDER, ignores_all, prepare};
 use crate::plain::read_plain;
 use record::Records;
 use store_folder::Content;
@@ -185,14 +185,18 @@ impl Registry {
     }
 
     /// The paths in the store that git tracks. That it tracks the file by which it ignores the store does
-    /// no harm.
+    /// no harm, as long as that ignores all of it.
     fn tracked(&self, project: &Path) -> Result<Vec<PathBuf>, StoreError> {
         if !project.ancestors().any(|folder| folder.join(".git").exists()) {
             return Ok(Vec::new());
         }
         let unknown = |why| Distrust::Unclear { project: project.to_path_buf(), why };
         let mut paths = (self.tracked)(project).map_err(unknown)?;
-        paths.retain(|path| *path != Path::new(FOLDER).join(".gitignore"));
+        let ignore = Path::new(FOLDER).join(".gitignore");
+        // In a new store it gives way.
+        let is_used = project.join(FOLDER).join(DATABASE).exists();
+        let ignores_all = || ignores_all(&project.join(&ignore));
+        paths.retain(|path| *path != ignore || (is_used && !ignores_all()));
         Ok(paths)
     }
 

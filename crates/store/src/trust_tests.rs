@@ -8,7 +8,6 @@ use std::process::Command;
 use tempfile::TempDir;
 
 use super::*;
-use crate::locate::DATABASE;
 use crate::logs::LOGS;
 use crate::store::Store;
 
@@ -238,7 +237,14 @@ fn a_store_that_git_tracks_is_refused() {
     assert_eq!(paths, [Path::new(".callstack/callstack.db")]);
     assert!(tracking().take_over(&project).is_err());
     assert!(tracking().trusting([project.clone()]).admit(&project).is_err());
-    says(Ok(vec![".callstack/.gitignore"])).admit(&project).unwrap();
+    let ignoring = || says(Ok(vec![".callstack/.gitignore"]));
+    ignoring().admit(&project).unwrap();
+    // Its new content would have git take what the store holds.
+    fs::write(project.join(FOLDER).join(DATABASE), "").unwrap();
+    fs::write(project.join(FOLDER).join(".gitignore"), "!*\n").unwrap();
+    assert!(ignoring().admit(&project).is_err());
+    fs::write(project.join(FOLDER).join(".gitignore"), "# all\n*\n").unwrap();
+    ignoring().admit(&project).unwrap();
     let unclear = says(Err("it took too long")).admit(&project).unwrap_err();
     assert!(matches!(unclear, StoreError::Distrusted(Distrust::Unclear { .. })), "{unclear:?}");
 }
