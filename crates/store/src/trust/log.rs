@@ -117,7 +117,7 @@ impl LogMark {
                 return Ok(());
             }
             if ends_alike(&log_path, &header, pages).map_err(failed)? {
-                self.write(path, &log_path, log)?;
+                self.write(path, log, &header)?;
             } else if begun.elapsed() > PATIENCE {
                 let detail = "another program has written to its write-ahead log".to_owned();
                 return Err(StoreError::Corrupt { path: path.to_path_buf(), detail });
@@ -137,8 +137,9 @@ impl LogMark {
         }
     }
 
-    /// Writes the mark of the log as it is now: another process may have begun it again meanwhile.
-    fn write(&self, path: &Path, log_path: &Path, log: FileId) -> Result<(), StoreError> {
+    /// Writes the mark of a log with this header, unless the log has another one by now.
+    fn write(&self, path: &Path, log: FileId, header: &Header) -> Result<(), StoreError> {
+        let [log_path, _] = beside(path);
         let failed = |path: &Path, source| StoreError::Io { path: path.to_path_buf(), source };
         for mark in self.key.marks() {
             let mut options = OpenOptions::new();
@@ -150,13 +151,15 @@ impl LogMark {
                 file => file.map_err(|it| failed(mark, it))?,
             };
             lock(&file).map_err(|it| failed(mark, it))?;
-            let header = header_of(log_path, Some(log)).map_err(|it| failed(log_path, it))?;
-            let Some(header) = header else { return Ok(()) };
+            let found = header_of(&log_path, Some(log)).map_err(|it| failed(&log_path, it))?;
+            if found.as_ref() != Some(header) {
+                return Ok(());
+            }
             if *mark == self.key.beside {
                 let metadata = fs::metadata(path).map_err(|it| failed(path, it))?;
                 crate::checkpoint::share(&file, &metadata);
             }
-            let written = write(&mut file, &self.key.hash(&header), !is_copy);
+            let written = write(&mut file, &self.key.hash(header), !is_copy);
             written.map_err(|it| failed(mark, it))?;
         }
         Ok(())
