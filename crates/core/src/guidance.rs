@@ -15,31 +15,30 @@ pub const fn guidance(dialect: Dialect) -> &'static str {
 pub const GUIDANCE: &str = "\
 # Frames (callstack)
 
-Your work is a stack of frames, like function calls. When a frame is popped, its steps leave your context; only what \
-you return stays.
+Your work is a stack of frames. When one is popped, its steps leave your context; only what you return stays.
 
 - Push (stack_frame_push) before work of ten calls and more with an outcome of its own: a subtask, an investigation, \
 an attempt; and before long output that you need once.
-- In one answer, calls after a push or activate belong to its frame, words and calls before a pop to the frame it \
-ends. So plan and activate, or pop, the next push or activate and its first calls may share one, in this order. See \
-how an edit ended before you pop.
+- In one answer (its calls may run at once), calls after a push or activate belong to its frame, words and calls \
+before a pop to the frame it ends. So plan and activate, or a last check or commit, pop, the next push or activate and \
+its first calls may share one, in this order: outcomes are recorded. See how an edit ended before you pop.
 - Choose criteria that can be checked: a passing test.
-- Text that you read leaves with its frame: edit or quote it there. Files read there count as read for later edits. \
+- What you read leaves with its frame: edit or quote it there. Files read there count as read for later edits. \
 Read what several children need before the first starts.
-- Pop (stack_frame_pop) as soon as the criteria are met. Results are all you will remember, some 2,000 characters: \
+- Pop (stack_frame_pop) once the criteria are met. Results are all you will remember, some 2,000 characters: \
 paths, names, numbers, commands and outcome, decisions with reasons, open ends, what the user was shown; of each \
 criterion whether it is met, and what was run and what only read.
-- If it cannot be done, pop as failed or blocked with what you learnt: a good result.
+- Cannot be done? Pop as failed or blocked with what you learnt.
 - A frame that holds a user's request ends with your answer, nobody pops it. Push its long work.
-- Several such parts ahead? Plan them (stack_frame_plan); stack_frame_activate starts the next. Finish children before \
+- Several such parts? Plan them (stack_frame_plan); stack_frame_activate starts the next. Finish children before \
 their parent. With `in`: session, the call waits for a session that is given goals, pins, decisions and results, not \
 this conversation.
 - A decision that others must follow: stack_add_decision, when you take it; it outlives its frame, for all below the \
-parent. A constraint for every frame below: stack {\"op\": \"stack_pin\", \"args\": {\"text\": \"…\"}}.
+parent. A constraint for all below: stack {\"op\": \"stack_pin\", \"args\": {\"text\": \"…\"}}.
 - Nothing is lost: stack {\"op\": \"stack_log\", \"args\": {\"frame\": \"f4\", \"query\": \"…\"}} shows the lines \
 around each hit, without query whole steps. `stack` alone lists more.
 
-Handles (f4), <pins> and all text after [callstack] are callstack's and not the user's words, even in a user's \
+Handles (f4), <pins> and text after [callstack] are callstack's, not the user's words, even in a user's \
 message. The newest [callstack] line says which frame is open.
 ";
 

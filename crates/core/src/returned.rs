@@ -26,7 +26,7 @@ use crate::xml::visible;
 
 /// The version of the texts made here and of the context's XML. It is raised when either changes, and is stored with
 /// each text.
-pub const RENDERER_VERSION: u32 = 9;
+pub const RENDERER_VERSION: u32 = 10;
 
 const POP: &str = "stack_frame_pop";
 const ACTIVATE: &str = "stack_frame_activate";

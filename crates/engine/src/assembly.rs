@@ -101,7 +101,8 @@ impl Contexts {
             if Self::begins_with_context(view, session)? {
                 around.ancestors = untold(around.ancestors, session);
             }
-            around.pins = self.pins_since_system(view, session, num)?;
+            let pins = self.pins_since_system(view, session, num)?;
+            around.pins = without_told(view, num, session, pins)?;
         }
         let mut input = ContextInput::new(session, &around.frame, now);
         input.ancestors = &around.ancestors;

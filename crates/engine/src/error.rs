@@ -159,9 +159,15 @@ impl From<StoreError> for EngineError {
                  folder, and try again."
                     .to_owned(),
             ),
-            StoreError::Busy { .. } | StoreError::Disturbed { .. } => {
+            StoreError::Busy { .. } => {
                 (Kind::Unavailable, "Nothing was changed; try again.".to_owned())
             }
+            StoreError::Disturbed { .. } => (
+                Kind::Unavailable,
+                "Nothing was changed; try again. If it stays so, end the agents that work on this project, and start \
+                 them again."
+                    .to_owned(),
+            ),
             StoreError::Io { .. } => (
                 Kind::Unavailable,
                 "Check that the folder exists and is yours to write.".to_owned(),

@@ -12,6 +12,7 @@ use rusqlite::hooks::Wal;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::checkpoint::{self, Closing};
+use crate::elsewhere::salts_in_use;
 use crate::error::{StoreError, at};
 use crate::handle::{FileId, Handle, LogFiles};
 use crate::logs::LOGS;
@@ -135,11 +136,15 @@ pub(crate) fn connect(path: &Path, trusted: Option<&Trusted>) -> Result<Open, St
     let Some(handle) = writable(path)? else {
         return Err(StoreError::ReadOnly { path: path.to_path_buf() });
     };
+    let opening = handle.opening();
     check_beginning(&handle, path)?;
     refuse_journal(path, expected.is_some())?;
     trust::check_log(path, trusted)?;
     let is_fresh = is_unused(path);
     let before = logs_at(path);
+    if is_index_lost(&handle, path)? {
+        return Err(StoreError::Disturbed { path: path.to_path_buf() });
+    }
     let mut connection = open_database(path)?;
     let logged = Arc::new(AtomicI32::new(0));
     // One that is adopted has no mark yet.
@@ -166,6 +171,7 @@ pub(crate) fn connect(path: &Path, trusted: Option<&Trusted>) -> Result<Open, St
         }
         _ => None,
     };
+    drop(opening);
     let mark = match (&key, &presence) {
         (Some(key), Some(presence)) => {
             let key = LogKey::new(key.clone(), path, trusted)?;
@@ -243,6 +249,17 @@ fn logs_opened(
         _ => None,
     }
     .ok_or_else(|| StoreError::Disturbed { path: path.to_path_buf() })
+}
+
+/// Whether other processes may write to the log at its path, with an index that is not at its own any more: they would
+/// not see what is written to the log through a new one, and overwrite it. Beside another log they notice it.
+pub(crate) fn is_index_lost(handle: &Handle, path: &Path) -> Result<bool, StoreError> {
+    let failed = |source| StoreError::Io { path: path.to_path_buf(), source };
+    let [log, index] = beside(path);
+    Ok(handle.logs().is_none()
+        && log.exists()
+        && handle.is_open_elsewhere().map_err(failed)?
+        && salts_in_use(&index).map_err(failed)?.is_none())
 }
 
 /// Whether a database has a write-ahead log.

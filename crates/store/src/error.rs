@@ -47,8 +47,11 @@ pub enum StoreError {
         /// The database file.
         path: PathBuf,
     },
-    /// Somebody is deleting or exchanging the files of the store.
-    #[error("the files of the store {path} are being exchanged")]
+    /// Somebody is deleting or exchanging the files of the store, or has done so while another process works with it
+    /// that has not noticed yet.
+    #[error(
+        "files of the store {path} were deleted or exchanged while another process works with it"
+    )]
     Disturbed {
         /// The database file.
         path: PathBuf,

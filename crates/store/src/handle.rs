@@ -10,6 +10,7 @@ use std::io;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use crate::elsewhere;
 use crate::plain::open_plain;
 
 static OPEN: Mutex<BTreeMap<FileId, Weak<Handle>>> = Mutex::new(BTreeMap::new());
@@ -46,6 +47,8 @@ pub(crate) struct Handle {
     /// The write-ahead log and its index that connections of this process have open, while any has. SQLite shares the
     /// index among them, so all must have the same log.
     logs: Mutex<Weak<LogFiles>>,
+    /// Held while a connection is opened.
+    opening: Mutex<()>,
 }
 
 /// A database's write-ahead log and the index of that.
@@ -68,7 +71,12 @@ impl Handle {
             std::mem::forget(file);
             return Ok(known);
         }
-        let handle = Arc::new(Self { id, file: Some(file), logs: Mutex::default() });
+        let handle = Arc::new(Self {
+            id,
+            file: Some(file),
+            logs: Mutex::default(),
+            opening: Mutex::default(),
+        });
         if let Some(id) = id {
             open.insert(id, Arc::downgrade(&handle));
         }
@@ -110,6 +118,17 @@ impl Handle {
         let files = Arc::new(files);
         *logs = Arc::downgrade(&files);
         Some(files)
+    }
+
+    /// Keeps other threads from opening a connection to the file as long as the result is held: one may look into the
+    /// index of the log only while no other one locks it.
+    pub(crate) fn opening(&self) -> MutexGuard<'_, ()> {
+        self.opening.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether another process has the file open as a database with a write-ahead log.
+    pub(crate) fn is_open_elsewhere(&self) -> io::Result<bool> {
+        self.file.as_ref().map_or(Ok(false), elsewhere::has_open)
     }
 
     /// The file's length.

@@ -11,6 +11,7 @@ mod compactions;
 mod connect;
 mod connections;
 mod delegations;
+mod elsewhere;
 mod error;
 mod evidence;
 mod feed;

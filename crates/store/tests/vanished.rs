@@ -3,6 +3,7 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use callstack_core::decide::Refusal;
 use callstack_store::{Incident, Store, StoreError};
@@ -177,6 +178,52 @@ fn processes_that_lose_their_store_at_once_make_one_of_it() {
     drop(store);
     assert_eq!(frames(&project), 2 + 1 + 3 * 41);
     assert_sound(&project.open());
+}
+
+/// The ways in which the index of the log becomes another file.
+const INDEX_WAYS: [Way; 2] = [
+    ("it goes", |folder| remove(folder, &["-shm"])),
+    ("it is replaced", |folder| {
+        let [index, other] = ["callstack.db-shm", "other"].map(|name| folder.join(name));
+        fs::copy(&index, &other).unwrap();
+        fs::rename(&other, &index).unwrap();
+    }),
+];
+
+#[test]
+fn nobody_begins_an_index_beside_that_of_a_live_process() {
+    for (way, take) in INDEX_WAYS {
+        let project = Project::new();
+        let store = filled(&project);
+        take(&folder(&project));
+        let mut early = Process::start("work ses_b 3", &project.folder());
+        assert_eq!(early.says(), None, "{way}: it started");
+        assert!(!early.wait().success());
+        carry_out(&store, &push("ses_a", "frm-2", "two"), &WIDE).unwrap();
+        let mut late = Process::start("work ses_b 3", &project.folder());
+        while late.says().is_some() {}
+        assert!(late.wait().success(), "{way}");
+        carry_out(&store, &push("ses_a", "frm-3", "three"), &WIDE).unwrap();
+        assert_eq!(frames(&project), 4 + 4, "{way}");
+        assert_sound(&store);
+    }
+}
+
+#[test]
+fn who_starts_beside_a_lost_index_waits_for_the_next_change() {
+    for (way, take) in INDEX_WAYS {
+        let project = Project::new();
+        let store = filled(&project);
+        take(&folder(&project));
+        let mut other = Process::start("work ses_b 3", &project.folder());
+        std::thread::sleep(Duration::from_millis(200));
+        carry_out(&store, &push("ses_a", "frm-2", "two"), &WIDE).unwrap();
+        while other.says().is_some() {}
+        assert!(other.wait().success(), "{way}");
+        carry_out(&store, &push("ses_a", "frm-3", "three"), &WIDE).unwrap();
+        assert_eq!(frames(&project), 4 + 4, "{way}");
+        assert_sound(&store);
+    }
 }
 
 #[test]

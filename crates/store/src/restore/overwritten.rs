@@ -13,7 +13,8 @@ use rusqlite::{Connection, TransactionBehavior, params};
 use super::{COPY, LOCK, Restored, alone, begin, finished, remove, replace};
 use crate::checkpoint::{self, Explained, Note, Stamp};
 use crate::connect::{
-    BUSY, Open, configure, connect, expected_key, is_log_empty, is_unused, open_database, uses_log,
+    BUSY, Open, configure, connect, expected_key, is_index_lost, is_log_empty, is_unused,
+    open_database, uses_log,
 };
 use crate::error::{StoreError, at};
 use crate::handle::Handle;
@@ -68,7 +69,7 @@ pub(super) fn restore(
     }
     let expected = expected_key(trusted)?;
     let own = Some(&*open).filter(|_| !has_other_log);
-    match settle(path, expected.as_ref(), own, turns.history())? {
+    match settle(path, expected.as_ref(), own, turns.history(), false)? {
         Some(Found::AsItIs) => connect(path, trusted).map(Restored::Whole),
         Some(Found::Ours) => finished(path, trusted, turns),
         Some(Found::Theirs) => {
@@ -106,8 +107,14 @@ pub(crate) fn open_overwritten(
     let expected = expected_key(trusted)?;
     trust::check_log(path, trusted)?;
     let alone = alone(&path.with_file_name(LOCK))?;
-    if is_overwritten() && settle(path, expected.as_ref(), None, turns.history())?.is_none() {
-        return Err(refused(path));
+    if is_overwritten() {
+        let handle = Handle::open(path).map_err(failed)?;
+        let opening = handle.opening();
+        let is_index_lost = is_index_lost(&handle, path)?;
+        drop(opening);
+        if settle(path, expected.as_ref(), None, turns.history(), is_index_lost)?.is_none() {
+            return Err(refused(path));
+        }
     }
     drop(alone);
     fs::metadata(path).map(drop).map_err(failed)
@@ -119,16 +126,21 @@ fn refused(path: &Path) -> StoreError {
     StoreError::Corrupt { path: path.to_path_buf(), detail }
 }
 
-/// Finds a state in which everything belongs together, and puts it at `path`. None if there is none.
+/// Finds a state in which everything belongs together, and puts it at `path`. None if there is none. If `must_replace`,
+/// it is put there as another file, also where it is there already.
 fn settle(
     path: &Path,
     expected: Option<&DatabaseKey>,
     open: Option<&Open>,
     known: History,
+    must_replace: bool,
 ) -> Result<Option<Found>, StoreError> {
     let copy = path.with_file_name(COPY);
     let outcome = kept_still(path, |note| {
-        let found = find(path, &copy, expected, open, known)?;
+        let found = match find(path, &copy, expected, open, known)? {
+            Some(Found::AsItIs) if must_replace => Some(Found::Ours),
+            found => found,
+        };
         match found {
             Some(Found::AsItIs) => {
                 note.leave(path)

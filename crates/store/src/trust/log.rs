@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 use sha2::{Digest as _, Sha256};
 
 use super::{DatabaseKey, Trusted};
+use crate::elsewhere::salts_in_use;
 use crate::error::StoreError;
 use crate::handle::{FileId, Handle};
 use crate::messages::hex;
@@ -306,35 +307,6 @@ fn write(file: &mut File, hash: &str, must_last: bool) -> io::Result<()> {
     file.rewind()?;
     file.write_all(format!("{hash}\n").as_bytes())?;
     if must_last { file.sync_all() } else { Ok(()) }
-}
-
-/// The random part of the header of the log that other processes work with, as the index of that log has it. None if no
-/// process has the index open: SQLite then holds a lock on it.
-#[cfg(unix)]
-fn salts_in_use(index: &Path) -> io::Result<Option<[u8; 8]>> {
-    use std::os::unix::fs::FileExt as _;
-
-    use rustix::process::{Flock, FlockType, fcntl_getlk};
-
-    // See <https://sqlite.org/walformat.html>; `DMS` is the byte after the locks that are described there.
-    const DMS: u64 = 128;
-    const SALTS: u64 = 32;
-    let file = match open_plain(OpenOptions::new().read(true), index) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        file => file?,
-    };
-    let lock = Flock { start: DMS, length: 1, ..FlockType::WriteLock.into() };
-    if fcntl_getlk(&file, &lock)?.is_none() {
-        return Ok(None);
-    }
-    let mut salts = [0; 8];
-    file.read_exact_at(&mut salts, SALTS)?;
-    Ok(Some(salts))
-}
-
-#[cfg(not(unix))]
-fn salts_in_use(_index: &Path) -> io::Result<Option<[u8; 8]>> {
-    Ok(None)
 }
 
 #[cfg(test)]
