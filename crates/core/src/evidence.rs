@@ -12,6 +12,7 @@ mod chain;
 mod changes;
 mod checks;
 mod closing;
+mod commits;
 mod document;
 mod errors;
 pub mod files;
@@ -145,6 +146,9 @@ pub struct Evidence {
     /// How many such commands were run before those.
     #[serde(skip_serializing_if = "is_zero")]
     pub more_changing: usize,
+    /// The last commits of git, each with its hash, where that was printed, and its subject.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub commits: Vec<String>,
     /// Tests, linters and builds, in the order in which they were last run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<CheckRun>,

@@ -50,7 +50,7 @@ pub struct Pushed<'a> {
     pub frame: &'a Frame,
     /// Whether it was planned before.
     pub activated: bool,
-    /// Whether the call that opened it contains its criteria.
+    /// Whether the call that opened it, or one beside that, contains its criteria and facts.
     pub goal_is_known: bool,
     /// Its surroundings that are not in the conversation: [`crate::context::render`] with
     /// [`crate::context::Parts::for_push`], pins included.
@@ -65,6 +65,7 @@ pub fn pushed(pushed: &Pushed<'_>) -> String {
     let mut text = Text::new(pushed.dialect);
     if !pushed.goal_is_known {
         text.criteria(text.aim(), frame);
+        text.facts(frame);
     }
     text.opening(frame, pushed.context);
     let news = std::mem::take(&mut text.out);
@@ -128,6 +129,7 @@ pub fn entrusted(entrusted: &Entrusted<'_>) -> String {
     }
     text.out.push_str(entrusted.asked);
     text.criteria(text.aim(), frame);
+    text.facts(frame);
     text.opening(frame, entrusted.context);
     text.line(format_args!(
         "Work on this frame only. When its criteria are met, or cannot be, call {} with the results, \
@@ -387,11 +389,14 @@ impl Text {
         }
     }
 
-    fn opening(&mut self, frame: &Frame, context: &str) {
+    fn facts(&mut self, frame: &Frame) {
         let facts: Vec<_> = frame.facts().collect();
         if !facts.is_empty() {
             self.block("Context", &facts.join("\n"));
         }
+    }
+
+    fn opening(&mut self, frame: &Frame, context: &str) {
         if let Some(results) = given(frame.results.as_deref()) {
             self.line("It was worked on before: go on from there, do not start over.");
             self.results("Results so far", frame, results);

@@ -19,8 +19,9 @@ use callstack_core::results::ResultsSource;
 use callstack_core::returned::{
     Pushed, Returned, Unpushed, WentOn, pin_line, pushed, returned, unpushed,
 };
-use callstack_core::transcript::{Span, SpanOrigin};
+use callstack_core::transcript::{Anchor, Span, SpanOrigin};
 use callstack_store::View;
+use serde_json::Value;
 use surroundings::surroundings;
 
 use crate::assembly::open_now::{OpenNow, Saying, is_followed};
@@ -157,7 +158,7 @@ impl Contexts {
     }
 
     /// Returns the answer of an operation with which work in a frame began. `goal_is_known` where the call contains
-    /// the frame's purpose.
+    /// the frame's purpose; a call beside it may, too.
     pub(crate) fn began(
         &self,
         view: &View<'_>,
@@ -180,7 +181,9 @@ impl Contexts {
             frame: &frame,
             activated,
             // A person's call is no part of the conversation.
-            goal_is_known: goal_is_known && caller.anchor.call.is_some(),
+            goal_is_known: caller.anchor.call.is_some()
+                && (goal_is_known
+                    || is_planned_beside(view, &caller.session, &caller.anchor, num)?),
             context: &context,
             dialect: self.env.dialect(),
         });
@@ -387,11 +390,33 @@ fn not_invalidated(
     Ok(num)
 }
 
-/// Whether the call that opened a frame with its criteria is in a session's requests.
+/// Whether a frame's purpose stands in a session's requests where the frame was opened: in the call that opened it, or
+/// in one of the same message that planned it.
 fn stands_above(view: &View<'_>, frame: FrameNum, reader: &str) -> Result<bool, EngineError> {
     let spans = view.frame_spans(frame)?;
-    let opened = spans.iter().find(|span| !span.detached);
-    Ok(opened.is_some_and(|span| span.origin == SpanOrigin::Push && span.session == reader))
+    let opened = spans.iter().find(|span| !span.detached && span.session == reader);
+    match opened {
+        Some(span) if span.origin == SpanOrigin::Push => Ok(true),
+        Some(span) => is_planned_beside(view, reader, &span.open, frame),
+        None => Ok(false),
+    }
+}
+
+/// Whether a call of the same message as `call` planned a frame.
+fn is_planned_beside(
+    view: &View<'_>,
+    session: &str,
+    call: &Anchor,
+    frame: FrameNum,
+) -> Result<bool, EngineError> {
+    let Some(message) = call.message.as_deref().filter(|_| call.call.is_some()) else {
+        return Ok(false);
+    };
+    let handle = frame.to_string();
+    let is_planned = |planned: &Value| planned["handle"].as_str() == Some(&handle);
+    let answers = view.answers_given_in(session, message)?;
+    // Of all answers, only that of a plan is a list.
+    Ok(answers.iter().filter_map(|answer| answer.data.as_array()).flatten().any(is_planned))
 }
 
 /// Whether a summary may have replaced the session's messages.

@@ -353,12 +353,13 @@ fn facts_are_kept_with_what_is_planned_and_told_to_whoever_works_on_it() {
         "context": "run `make t`", "children": [inner]});
     project.did("ses_a", "stack_frame_plan", json!({"children": [child]}));
     let arguments = json!({"frame": "f2", "in": "here", "context": "and `make u`"});
-    let text = project.did("ses_a", "stack_frame_activate", arguments).text;
+    let text = project.did_in("msg-2", "ses_a", "stack_frame_activate", arguments).text;
     assert_eq!(text.matches("Success criteria: \"all\" lexes\n").count(), 1, "{text}");
     assert!(text.contains("Context:\nrun `make t`\nand `make u`\n"), "{text}");
     let around = project.did("ses_a", "stack_context_preview", json!({})).text;
     assert!(around.contains("<context>run `make t`\nand `make u`</context>"), "{around}");
-    let text = project.did("ses_a", "stack_frame_activate", json!({"frame": "f3"})).text;
+    let text =
+        project.did_in("msg-3", "ses_a", "stack_frame_activate", json!({"frame": "f3"})).text;
     assert!(text.contains("Context: see t.rs\n"), "{text}");
     for results in ["small tables", "it lexes"] {
         let text = project.did("ses_a", "stack_frame_pop", json!({"results": results})).text;

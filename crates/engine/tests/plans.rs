@@ -103,3 +103,19 @@ fn criteria_have_a_short_name_too() {
     project.did("ses_a", "stack_frame_push", json!({"title": "a", "criteria": "b"}));
     assert_eq!(project.engine.resolve("f2").unwrap().identity.success_criteria, "b");
 }
+
+#[test]
+fn an_activation_beside_its_plan_repeats_nothing_of_it() {
+    let project = Project::new();
+    project.user("ses_a", "Do it");
+    let child =
+        |title: &str| json!({"title": title, "successCriteria": "tests pass", "context": "make t"});
+    project.did("ses_a", "stack_frame_plan", json!({"children": [child("a"), child("b")]}));
+    let text = project.did("ses_a", "stack_frame_activate", json!({})).text;
+    assert!(!text.contains("tests pass") && !text.contains("make t"), "{text}");
+    let returned = project.did("ses_a", "stack_frame_pop", json!({"results": "done"})).text;
+    assert!(!returned.contains("Goal: tests pass"), "{returned}");
+    // The plan may have left by the next message.
+    let text = project.did_in("msg-later", "ses_a", "stack_frame_activate", json!({})).text;
+    assert!(text.contains("Success criteria: tests pass\nContext: make t\n"), "{text}");
+}

@@ -149,6 +149,22 @@ impl Project {
         self.call(session, name, arguments).unwrap_or_else(|error| panic!("{name}: {error:?}"))
     }
 
+    /// The same in a message of its own.
+    pub(crate) fn did_in(
+        &self,
+        message: &str,
+        session: &str,
+        name: &str,
+        arguments: Value,
+    ) -> Answer {
+        let operation = operations::find(name).unwrap_or_else(|| panic!("there is no {name}"));
+        let anchor =
+            Anchor { message: Some(message.to_owned()), call: Some(format!("call-{message}")) };
+        let caller = Caller { anchor, ..caller(session) };
+        checked(operation, operation.run(&self.engine, &caller, arguments))
+            .unwrap_or_else(|error| panic!("{name}: {error:?}"))
+    }
+
     /// The status of a frame.
     pub(crate) fn status(&self, frame: &str) -> String {
         self.engine.resolve(frame).unwrap().status.to_string()

@@ -47,4 +47,20 @@ impl View<'_> {
             .map_err(|source| self.failed(source))?;
         Ok(body.map(|body| serde_json::from_str(&body)).transpose()?)
     }
+
+    /// Returns the answers that calls of one message of a session got.
+    pub fn answers_given_in(
+        &self,
+        session: &str,
+        message: &str,
+    ) -> Result<Vec<GivenAnswer>, StoreError> {
+        let bodies: Vec<String> = self
+            .connection
+            .prepare_cached("SELECT body FROM answers WHERE session = ?1 AND message = ?2")
+            .and_then(|mut statement| {
+                statement.query_map([session, message], |row| row.get(0))?.collect()
+            })
+            .map_err(|source| self.failed(source))?;
+        bodies.iter().map(|body| Ok(serde_json::from_str(body)?)).collect()
+    }
 }

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use super::changes::{Changed, Edit, Fate, FileChange, Parts, is_new_prose};
 use super::checks::{CheckRun, checks};
+use super::commits::commits;
 use super::document::Document;
 use super::hunks::{Hunk, HunkLine};
 use super::reads::{FileRead, shown};
@@ -35,6 +36,8 @@ pub(super) struct Gathered {
     pub unchecked: Option<Vec<String>>,
     /// Commands that may have changed files which no call shows.
     pub changing: Vec<String>,
+    /// Commits in the order in which they were made.
+    pub commits: Vec<String>,
     /// Files of the span that a command ran, and that did what they should.
     pub tried: HashSet<String>,
 }
@@ -153,6 +156,7 @@ impl<'a> Work<'a> {
             self.since.clear();
         }
         self.all.checked(found);
+        self.all.commits.extend(commits(command, call));
         if !call.has_failed() {
             let ran = self.all.written.iter().filter(|path| shell::runs(command, path));
             self.all.tried.extend(ran.cloned());

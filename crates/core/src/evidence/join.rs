@@ -41,6 +41,7 @@ impl Evidence {
         self.written_besides = words(self.written_besides, later.written_besides);
         self.changing = words(self.changing, later.changing);
         self.more_changing += later.more_changing;
+        self.commits = words(self.commits, later.commits);
         for run in later.checks {
             self.checks.retain(|it| it.line != run.line);
             self.checks.push(run);

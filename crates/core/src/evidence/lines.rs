@@ -34,6 +34,7 @@ impl Evidence {
             *last = format!("{last}, and {more} before");
         }
         list("commands that may have changed files", "; ", changing.into_iter(), &mut lines);
+        list("committed", "; ", self.commits.iter().cloned(), &mut lines);
         list("checks", "; ", told_checks(&self.checks).into_iter(), &mut lines);
         lines.extend(self.unchecked_line());
         let failed = self.failures.iter().map(|it| format!("{}: {}", it.what, it.how));

@@ -68,6 +68,9 @@ impl Budget {
     }
 }
 
+/// The most commits that are named.
+const COMMITS: usize = 5;
+
 /// The most that is shown of each kind of fact.
 #[derive(Clone, Copy, Debug)]
 struct Detail {
@@ -230,6 +233,7 @@ pub(super) fn fit(mut all: Gathered, told: &str, room: Room) -> Evidence {
             change.why.clear();
         }
     }
+    all.commits.retain(|commit| !commit.split(' ').next().is_some_and(says));
     // An incomplete list would suggest that the others were not run.
     let are_told = all.checks.iter().all(|run| {
         let is_good = run.passed == Some(true) && run.said.contains("passed");
@@ -312,6 +316,7 @@ impl Gathered {
             unchecked: self.unchecked.clone().unwrap_or_default(),
             more_changing: self.changing.len().saturating_sub(detail.changing),
             changing: self.changing.iter().rev().take(detail.changing).rev().cloned().collect(),
+            commits: self.commits.iter().rev().take(COMMITS).rev().cloned().collect(),
             more_reads: self.reads.len() - reads.len(),
             reads,
             ..Evidence::default()
