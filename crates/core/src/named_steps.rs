@@ -105,14 +105,14 @@ fn told(call: &Call) -> String {
 pub fn naming(num: u64, first: &Call, calls: usize, chars: usize, dialect: Dialect) -> String {
     let (name, first, chars) = (name_of(num), told(first), thousands(chars));
     let calls = match calls {
-        1 => format!("the call before those of this answer, `{first}`"),
-        calls => format!("the {calls} calls before those of this answer, from `{first}` on"),
+        1 => format!("the call `{first}` in the answer before this one"),
+        calls => format!("the {calls} calls from `{first}` on, up to the answer before this one"),
     };
     let pop = dialect.tool("stack_frame_pop");
     format!(
-        "{MARK} {name}: {calls}, {chars} characters. Needed no more? {pop} with since \"{name}\" takes them, and your \
-         steps up to that pop, out of your context. What you return stays, as do the user's words, what frames in \
-         them returned, and the open frame. Pop frames that were begun since first."
+        "{MARK} {name}: {calls}, {chars} characters. Needed no more, now or in a later turn? {pop} with since \
+         \"{name}\" takes them, and your steps up to that pop, out of your context. What you return stays, as do the \
+         user's words, what frames in them returned, and the open frame. First pop frames that were begun since."
     )
 }
 

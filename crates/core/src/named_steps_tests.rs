@@ -66,7 +66,7 @@ fn ran(command: &str) -> Call {
 fn steps_are_named_by_their_first_call() {
     insta::assert_snapshot!(
         naming(14, &ran("python probe.py\n# again"), 9, 35_000, Dialect::Stack),
-        @r#"[callstack] s14: the 9 calls before those of this answer, from `python probe.py # again` on, 35,000 characters. Needed no more? stack_frame_pop with since "s14" takes them, and your steps up to that pop, out of your context. What you return stays, as do the user's words, what frames in them returned, and the open frame. Pop frames that were begun since first."#
+        @r#"[callstack] s14: the 9 calls from `python probe.py # again` on, up to the answer before this one, 35,000 characters. Needed no more, now or in a later turn? stack_frame_pop with since "s14" takes them, and your steps up to that pop, out of your context. What you return stays, as do the user's words, what frames in them returned, and the open frame. First pop frames that were begun since."#
     );
     let read = Call {
         tool: "read".to_owned(),
@@ -75,7 +75,7 @@ fn steps_are_named_by_their_first_call() {
     };
     insta::assert_snapshot!(
         naming(3, &read, 1, 1_234_567, Dialect::Flame),
-        @r#"[callstack] s3: the call before those of this answer, `read src/'a'.rs`, 1,234,567 characters. Needed no more? flame_pop with since "s3" takes them, and your steps up to that pop, out of your context. What you return stays, as do the user's words, what frames in them returned, and the open frame. Pop frames that were begun since first."#
+        @r#"[callstack] s3: the call `read src/'a'.rs` in the answer before this one, 1,234,567 characters. Needed no more, now or in a later turn? flame_pop with since "s3" takes them, and your steps up to that pop, out of your context. What you return stays, as do the user's words, what frames in them returned, and the open frame. First pop frames that were begun since."#
     );
 }
 

@@ -38,7 +38,7 @@ fn steps_are_named_once_where_closing_them_pays() {
         named.push(host.names().len());
     }
     assert_eq!(named, [0, 0, 0, 0, 0, 1, 1, 1, 1], "a later call stands behind what has a name");
-    assert_snapshot!(host.names()[0], @r#"[callstack] s1: the 5 calls before those of this answer, from `read src/part_1.rs` on, 30,000 characters. Needed no more? stack_frame_pop with since "s1" takes them, and your steps up to that pop, out of your context. What you return stays, as do the user's words, what frames in them returned, and the open frame. Pop frames that were begun since first."#);
+    assert_snapshot!(host.names()[0], @r#"[callstack] s1: the 5 calls from `read src/part_1.rs` on, up to the answer before this one, 30,000 characters. Needed no more, now or in a later turn? stack_frame_pop with since "s1" takes them, and your steps up to that pop, out of your context. What you return stays, as do the user's words, what frames in them returned, and the open frame. First pop frames that were begun since."#);
     assert!(host.sent().contains("msg_07: think read(src/part_6.rs) + [callstack] s1\n"));
     // Another run of work gets a name of its own.
     for _ in 0..9 {

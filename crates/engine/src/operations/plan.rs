@@ -38,7 +38,7 @@ pub(crate) struct Child {
     children: Vec<Child>,
 }
 
-/// As much of a frame below a planned one as a schema without references tells; deeper ones are taken, too.
+/// A frame below a planned one; it may have `children`, too.
 #[derive(JsonSchema)]
 #[schemars(rename_all = "camelCase")]
 #[expect(dead_code, reason = "only its schema is used")]

@@ -47,10 +47,7 @@ fn steps_are_named_and_leave_when_a_pop_closes_them_by_that_name() {
     assert_eq!(found.len(), 1, "{}", seen(&requests[READS]));
     let last = result_of(&requests[READS], &format!("read-{}", found[0]));
     assert!(last.contains("of board"), "the output stands in front of the name: {last}");
-    let told = format!(
-        "s1: the {} calls before those of this answer, from `for n in $(seq 200);",
-        found[0] - 1
-    );
+    let told = format!("s1: the {} calls from `for n in $(seq 200);", found[0] - 1);
     assert!(last.contains(&told), "{last}");
 
     let folded = &requests[READS + 1];
