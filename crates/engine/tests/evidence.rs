@@ -299,3 +299,46 @@ fn line_numbers_that_an_earlier_frame_told_are_called_out_of_date() {
     call(engine, A, "n4", "stack_frame_pop", json!({"results": "There are four."}));
     assert!(!text("f5").contains("line numbers"), "they are as they were: {}", text("f5"));
 }
+
+/// Shows a step of calls beside one of callstack's, which stands as `null` among them.
+fn beside(engine: &Engine, id: &str, doings: &[Value]) {
+    let part = |at: usize, own: bool| {
+        let call = if own { format!("call-{id}") } else { format!("call-{id}-{at}") };
+        json!({"id": at.to_string(), "callID": call})
+    };
+    let parts: Vec<_> =
+        doings.iter().enumerate().map(|(at, did)| part(at, did.is_null())).collect();
+    let body = PartBody::Text { synthetic: false, chars: 1, head: "x".to_owned() };
+    let mut shown = HostMessage::of(
+        Message {
+            id: id.to_owned(),
+            role: Role::Assistant,
+            standing: MessageKind::Normal,
+            parts: vec![Part { id: "0".to_owned(), body }],
+        },
+        json!({"id": id, "parts": parts}).to_string(),
+    );
+    let own = json!({"ran": "callstack"});
+    did(&mut shown, doings.iter().map(|it| if it.is_null() { own.clone() } else { it.clone() }));
+    engine.record(A, vec![shown]).unwrap();
+}
+
+#[test]
+fn what_was_read_beside_a_pop_or_a_push_is_out_of_date_where_it_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let project = Project::at(folder.path(), Settings::default());
+    let engine = &project.engine;
+    engine.read_messages_with(activities);
+    project.user(A, "Write the parser");
+    let read = |path: &str| json!({"read": path, "output": "1\tone"});
+    call(engine, A, "m1", "stack_frame_push", frame("first"));
+    beside(engine, "m1", &[Value::Null, read("left.rs")]);
+    call(engine, A, "m2", "stack_frame_pop", json!({"results": "It is in."}));
+    beside(engine, "m2", &[read("left too.rs"), Value::Null, read("after the pop.rs")]);
+    call(engine, A, "m3", "stack_frame_push", frame("second"));
+    beside(engine, "m3", &[read("before the push.rs"), Value::Null, read("its own.rs")]);
+    let all = ["left.rs", "left too.rs", "after the pop.rs", "before the push.rs", "its own.rs"];
+    step(engine, A, "m4", &all.map(|path| json!({"wrote": path})));
+    call(engine, A, "m5", "stack_frame_pop", json!({"results": "It is in, too."}));
+    assert_eq!(of(engine, "f3").outdated, ["after the pop.rs", "before the push.rs"]);
+}

@@ -6,16 +6,32 @@ use std::path::Path;
 
 use callstack_core::evidence::{Activity, Evidence, files_read};
 use callstack_core::frame::FrameNum;
-use callstack_core::transcript::Span;
+use callstack_core::transcript::{Anchor, Span};
 use callstack_store::View;
 
 use crate::error::EngineError;
 use crate::evidence::SpanReader;
+use crate::work::Parts;
 
 /// Messages before a frame that are read.
 const BEFORE: u32 = 200;
 /// Frames before it that are read.
 const FRAMES: usize = 40;
+
+/// A call at which a span begins or ends, or the end of a message.
+struct Edge {
+    /// The place of the message.
+    at: usize,
+    call: Option<String>,
+}
+
+impl Edge {
+    /// Whether it stands before a part of the message at a place.
+    fn is_before(&self, at: usize, part: &str, parts: &Parts) -> bool {
+        let is_behind = |call: &String| parts.is_behind(part, call);
+        self.at < at || (self.at == at && self.call.as_ref().is_some_and(is_behind))
+    }
+}
 
 impl SpanReader {
     /// Returns files that a span changed and whose line numbers stand in texts of earlier frames in its session,
@@ -77,24 +93,31 @@ impl SpanReader {
         let messages = view.latest_between(session, None, until, BEFORE)?;
         let places: HashMap<&str, usize> =
             messages.iter().enumerate().map(|(at, message)| (message.id.as_str(), at)).collect();
-        let mut gone: HashSet<usize> = HashSet::new();
-        for other in view.session_spans(session)? {
-            let place = |id: Option<&str>| id.and_then(|id| places.get(id)).copied();
-            let close = other.live_close().and_then(|close| place(close.message.as_deref()));
-            // The text that replaces it contains its line numbers.
-            if let Some(close) = close.filter(|_| other.foldable && !other.detached) {
-                let open = place(other.open.message.as_deref()).map_or(0, |at| at + 1);
-                gone.extend(open..=close);
-            }
-        }
+        let edge = |anchor: &Anchor| {
+            let at = *places.get(anchor.message.as_deref()?)?;
+            Some(Edge { at, call: anchor.call.clone() })
+        };
+        // The texts that replace them contain their line numbers.
+        let gone: Vec<(Option<Edge>, Edge)> = view
+            .session_spans(session)?
+            .iter()
+            .filter(|other| other.foldable && !other.detached)
+            .filter_map(|other| Some((edge(&other.open), edge(other.live_close()?)?)))
+            .collect();
+        let begins = edge(&span.open).filter(|_| caller.is_none());
         let project = folder.to_string_lossy();
         let mut outdated: Vec<String> = Vec::new();
         for (at, message) in messages.iter().enumerate() {
-            if gone.contains(&at) {
-                continue;
-            }
-            for (_, activity) in reader(&message.json, folder) {
+            let parts = Parts::of(&message.json);
+            for (part, activity) in reader(&message.json, folder) {
                 let Activity::Called(call) = activity else { continue };
+                let is_after = |edge: &Edge| edge.is_before(at, &part, &parts);
+                let is_gone = gone
+                    .iter()
+                    .any(|(open, close)| open.as_ref().is_none_or(is_after) && !is_after(close));
+                if is_gone || begins.as_ref().is_some_and(is_after) {
+                    continue;
+                }
                 for path in files_read(&call, &project) {
                     let is_changed = evidence.written.iter().any(|file| file.path == path);
                     if is_changed && !outdated.contains(&path) {
