@@ -152,6 +152,9 @@ pub struct Evidence {
     /// Tests, linters and builds, in the order in which they were last run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<CheckRun>,
+    /// Whether checks were left out, since the results give their outcomes as they were recorded.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub checked_as_told: bool,
     /// Other failures that were not seen to go well later.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<Failure>,

@@ -20,8 +20,8 @@ Your work is a stack of frames. When one is popped, its steps leave your context
 - Push (stack_frame_push) before work of ten calls and more with an outcome of its own: a subtask, an investigation, \
 an attempt; and before long output that you need once.
 - In one answer, calls after a push or activate belong to its frame, words and calls before a pop to the frame it \
-ends. So plan and activate, or a last check or commit, pop, the next push or activate and its first calls may share \
-one, in this order: how each ended is recorded beside the results. See how an edit ended before you pop.
+ends. So plan and activate, or a last edit or commit, pop, the next push or activate and its first calls may share \
+one, in this order. How they ended is recorded beside the results, which need not be checked again.
 - Choose criteria that can be checked: a passing test.
 - What you read leaves with its frame: edit or quote it there. Files read there count as read for later edits. \
 Read what several children need before the first starts.

@@ -31,6 +31,8 @@ pub(super) struct Gathered {
     pub besides: Vec<String>,
     pub reads: Vec<FileRead>,
     pub checks: Vec<CheckRun>,
+    /// Whether there were checks whose outcomes the results give.
+    pub checked_as_told: bool,
     pub failures: Vec<Failure>,
     /// Files that were changed after the last check; none where there was none at all.
     pub unchecked: Option<Vec<String>>,

@@ -42,6 +42,7 @@ impl Evidence {
         self.changing = words(self.changing, later.changing);
         self.more_changing += later.more_changing;
         self.commits = words(self.commits, later.commits);
+        self.checked_as_told |= later.checked_as_told;
         for run in later.checks {
             self.checks.retain(|it| it.line != run.line);
             self.checks.push(run);

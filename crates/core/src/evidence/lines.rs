@@ -35,6 +35,9 @@ impl Evidence {
         }
         list("commands that may have changed files", "; ", changing.into_iter(), &mut lines);
         list("committed", "; ", self.commits.iter().cloned(), &mut lines);
+        if self.checked_as_told && self.checks.is_empty() {
+            lines.push("checks: seen to pass as the results say".to_owned());
+        }
         list("checks", "; ", told_checks(&self.checks).into_iter(), &mut lines);
         lines.extend(self.unchecked_line());
         let failed = self.failures.iter().map(|it| format!("{}: {}", it.what, it.how));

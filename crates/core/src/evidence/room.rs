@@ -240,6 +240,7 @@ pub(super) fn fit(mut all: Gathered, told: &str, room: Room) -> Evidence {
         is_good && tells_outcome(told, &run.said)
     });
     if are_told {
+        all.checked_as_told = !all.checks.is_empty();
         all.checks.clear();
     }
     let written: Vec<WrittenFile> =
@@ -309,6 +310,7 @@ impl Gathered {
             changes,
             more_changes: skipped,
             checks,
+            checked_as_told: self.checked_as_told,
             failures: failures.to_vec(),
             written_besides: self.besides.iter().take(detail.files).cloned().collect(),
             never_checked: self.unchecked.is_none()
