@@ -184,7 +184,19 @@ pub(crate) fn check_log(path: &Path, trusted: Option<&Trusted>) -> Result<(), St
     match log_origin(path, trusted)? {
         LogOrigin::Own => Ok(()),
         LogOrigin::Unclear => Err(StoreError::Disturbed { path: path.to_path_buf() }),
-        LogOrigin::Foreign => put_log_aside(path),
+        LogOrigin::Foreign => {
+            // Another process may put it aside, and begin one of its own: before that it waits for this lock.
+            let mark = path.with_file_name(MARK);
+            let mut options = OpenOptions::new();
+            options.write(true).create(true).truncate(false);
+            // Who may not write to it does without.
+            let _held = open_plain(&mut options, &mark).ok().filter(|file| lock(file).is_ok());
+            match log_origin(path, trusted)? {
+                LogOrigin::Foreign => put_log_aside(path),
+                LogOrigin::Own => Ok(()),
+                LogOrigin::Unclear => Err(StoreError::Disturbed { path: path.to_path_buf() }),
+            }
+        }
     }
 }
 
