@@ -31,6 +31,8 @@ pub(super) fn symbols(path: &str, lines: &[Option<&str>]) -> Vec<Symbol> {
         && path.rsplit_once('.').is_some_and(|(_, kind)| kind.starts_with('m'));
     let mut symbols: Vec<Symbol> = Vec::new();
     let mut around: Vec<(usize, String)> = Vec::new();
+    // What a test defines for itself is part of it.
+    let mut test_ends = 0;
     for definition in &defined {
         let line = definition.line as usize;
         let to = if is_markup {
@@ -38,7 +40,13 @@ pub(super) fn symbols(path: &str, lines: &[Option<&str>]) -> Vec<Symbol> {
         } else {
             body_end(definition.indent, line, lines, &quoted)
         };
+        if line < test_ends {
+            continue;
+        }
         let is_test = is_test(definition, line, &code);
+        if is_test && !groups_tests(definition.name) {
+            test_ends = to;
+        }
         around.retain(|(to, _)| *to > line);
         let own = own_name(definition, is_markup);
         let separator =
@@ -96,6 +104,11 @@ fn is_module(text: &str) -> bool {
     text.split_whitespace().any(|word| matches!(word, "mod" | "module" | "namespace" | "defmodule"))
 }
 
+/// Whether a test of this name may have tests in it.
+fn groups_tests(name: &str) -> bool {
+    is_quoted(name) || name.starts_with("Test")
+}
+
 /// Whether a definition is a test, by its name or by the lines above it.
 fn is_test<'a>(
     definition: &Definition<'_>,
@@ -103,7 +116,7 @@ fn is_test<'a>(
     code: &impl Fn(usize) -> Option<&'a str>,
 ) -> bool {
     let name = definition.name;
-    if is_quoted(name) || name.starts_with("test_") || name.starts_with("Test") {
+    if groups_tests(name) || name.starts_with("test_") {
         return true;
     }
     let above = (0..line).rev().map_while(|at| code(at).map(str::trim));

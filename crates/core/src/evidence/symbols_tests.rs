@@ -33,14 +33,15 @@ fn rust() {
 fn python() {
     let text = "import os\n\n\n@cached\ndef one(\n    a,\n):\n    x = \"\"\"\ndef no():\n\"\"\"\n    return x\n\n\nclass Table(Base):\n    \
                 rows = 1\n\n    async def row(self):\n        def inner():\n            pass\n        return inner\n\n    # of a row\n    \
-                def last(self): return 1\n\n\ndef test_it():\n    assert one(1)\n";
+                def last(self): return 1\n\n\ndef test_it():\n    class Own(Table):\n        \
+                rows = 2\n\n    assert one(1)\n";
     insta::assert_snapshot!(of("a.py", text), @r"
     4-11 one
     14-23 Table
     17-20 Table.row
     18-19 Table.row.inner
     22-23 Table.last
-    26-27 test_it (test)
+    26-30 test_it (test)
     ");
 }
 
