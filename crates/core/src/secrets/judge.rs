@@ -36,6 +36,7 @@ fn is_reference(value: &str) -> bool {
         || (value.starts_with('/') && !is_random(value.trim_start_matches('/')))
         || value.contains("${")
         || is_left_out(value)
+        || is_shortcut(&lower)
         || is_digest(bare)
         || WORDS.contains(&numbered)
         || [
@@ -65,6 +66,14 @@ fn is_reference(value: &str) -> bool {
 fn is_left_out(value: &str) -> bool {
     let at = value.find('…').or_else(|| value.find("..."));
     at.is_some_and(|at| !looks_made_up(value.get(..at).unwrap_or_default()))
+}
+
+/// Such as `ctrl+alt+7`.
+fn is_shortcut(lower: &str) -> bool {
+    const HELD: [&str; 8] = ["ctrl", "control", "alt", "option", "shift", "cmd", "meta", "super"];
+    let mut keys = lower.rsplit(['+', '-']);
+    let last = keys.next().unwrap_or_default();
+    last.len() <= 8 && keys.clone().next().is_some() && keys.all(|key| HELD.contains(&key))
 }
 
 /// Such as `sha256:…`.
@@ -202,6 +211,7 @@ pub(super) fn is_identifier(value: &str) -> bool {
             && letters.bytes().all(|byte| byte.is_ascii_lowercase())
             && part.len() - letters.len() <= NUMBER
     };
+    let value = value.trim_start_matches('_');
     let is_snake = value.split('_').all(is_word)
         && (value.contains('_') || ALONE.contains(&letters(value).as_str()));
     is_snake || is_camel(value)

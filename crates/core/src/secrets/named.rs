@@ -18,6 +18,9 @@ const SPACE: usize = 60;
 /// Fewest bytes of a value, and the most by which it is judged, so that texts with many names don't take long.
 const LEAST: usize = 6;
 const JUDGED: usize = 128;
+/// The words before the value of a pair, and the bytes between its name and its value.
+const VALUES: [&str; 3] = ["value", "Value", "ParameterValue"];
+const BETWEEN: usize = 160;
 /// Bytes before a name in which its line has to begin.
 const LINE: usize = 400;
 
@@ -127,7 +130,12 @@ impl<'a> Name<'a> {
         let from = next.map_or(behind, |length| self.behind_space(behind + length));
         let is_tight = at == self.end && from == at + length && marks == 0;
         if let Some(inner) = escaped::quoted(self.text, from) {
-            return self.is_quoted_secret(&inner, is_tight && sign == '=').then_some(inner);
+            let is_secret =
+                |inner: &Range<usize>| self.is_quoted_secret(inner, is_tight && sign == '=');
+            if let Some(changed) = self.becomes(&inner).filter(is_secret) {
+                return Some(inner.start..changed.end);
+            }
+            return is_secret(&inner).then_some(inner);
         }
         if self.text.get(from..).is_some_and(|rest| rest.starts_with('[')) {
             return self.several(from + 1);
@@ -137,7 +145,9 @@ impl<'a> Name<'a> {
         }
         // A test's verdict that it passed is no secret.
         if self.is_bare_pass && !self.is_quoted {
-            return None;
+            return self
+                .bare(from, ends_bare, 8, is_likely_and_no_name)
+                .filter(|_| is_tight && sign == '=');
         }
         if next.is_some() {
             return self.next_line(from);
@@ -157,6 +167,14 @@ impl<'a> Name<'a> {
             _ => None,
         };
         found.or_else(|| self.strong(from))
+    }
+
+    /// Returns the new value in `name = "old" -> "new"`, as plans of changes are printed.
+    fn becomes(&self, old: &Range<usize>) -> Option<Range<usize>> {
+        let rest = self.text.get(old.end..)?;
+        let quote = escaped::quote(rest)?;
+        let arrow = rest.get(quote.len()..)?.strip_prefix(" -> ")?;
+        escaped::quoted(self.text, self.text.len() - arrow.len())
     }
 
     /// Whether a value between quotes is secret.
@@ -243,8 +261,6 @@ impl<'a> Name<'a> {
 
     /// `name: NAME, value: value`, in whichever way pairs are written.
     fn pair(&self, at: usize) -> Option<Range<usize>> {
-        const VALUES: [&str; 3] = ["value", "Value", "ParameterValue"];
-        const BETWEEN: usize = 160;
         const CALLED: [&str; 5] = ["name", "Name", "key", "Key", "NAME"];
         let mut before = self.line_before();
         before = before.strip_suffix(escaped::quote_at_end(before).unwrap_or_default())?;
@@ -264,8 +280,28 @@ impl<'a> Name<'a> {
                 && behind.is_some_and(|it| it.starts_with(is_apart))
         };
         let places = VALUES.iter().flat_map(|value| rest.match_indices(value));
-        let (place, value) = places.filter(begins).min()?;
-        let end = at + place + value.len();
+        match places.filter(begins).min() {
+            Some((place, value)) => self.value_after(at + place + value.len()),
+            None => self.value_before(self.place.start - self.line_before().len() + before.len()),
+        }
+    }
+
+    /// `value: value, name: NAME`, where `end` is the place before the sign of the name.
+    fn value_before(&self, end: usize) -> Option<Range<usize>> {
+        let begin = self.text.ceil_char_boundary(end.saturating_sub(BETWEEN));
+        let around = self.text.get(begin..end)?;
+        let object = around.rsplit(['{', '}', '>']).next()?;
+        let at =
+            VALUES.iter().filter_map(|value| Some(object.rfind(value)? + value.len())).max()?;
+        let found = self.value_after(end - object.len() + at)?;
+        let between = self.text.get(found.end..end)?;
+        // Another item of a list begins there.
+        let is_same = !between.contains("\n- ") && between.matches('\n').count() < 2;
+        is_same.then_some(found)
+    }
+
+    /// Returns the value after the word that announces it, if that is a secret.
+    fn value_after(&self, end: usize) -> Option<Range<usize>> {
         let end = end + escaped::quote(self.text.get(end..)?).map_or(0, str::len);
         let end = self.behind_space(end);
         let (_, length) = escaped::sign(self.text.get(end..)?)?;

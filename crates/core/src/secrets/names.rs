@@ -1,8 +1,17 @@
 //! The names of secrets: one list, for names in texts and for those of fields.
 
 /// The endings of names of secrets, in lower case.
-pub(super) const ENDINGS: [&str; 14] = [
+pub(super) const ENDINGS: [&str; 23] = [
     "password",
+    "wachtwoord",
+    "lösenord",
+    "hasło",
+    "mot de passe",
+    "пароль",
+    "密码",
+    "パスワード",
+    "psk",
+    "pw",
     "passwd",
     "passphrase",
     "passcode",
@@ -19,8 +28,15 @@ pub(super) const ENDINGS: [&str; 14] = [
 ];
 
 /// Those of secrets that people choose, which may consist of words or of numbers.
-const CHOSEN: [&str; 10] = [
+const CHOSEN: [&str; 17] = [
     "password",
+    "wachtwoord",
+    "lösenord",
+    "hasło",
+    "mot de passe",
+    "пароль",
+    "密码",
+    "パスワード",
     "passwd",
     "passphrase",
     "passcode",
@@ -94,6 +110,8 @@ pub(super) fn is_secret(before: &str, ending: &str) -> bool {
             let kind = before.trim_end_matches(['_', '-', '.', ' ']).to_ascii_lowercase();
             KEYS.iter().any(|key| kind.ends_with(key))
         }
+        // Words may end so, too.
+        "pw" | "psk" => before.is_empty() || before.ends_with(['_', '-', '.']) || is_user(before),
         // Verbs such as `bypass` end so as well.
         "pass" => {
             let kind = before.trim_end_matches('-');

@@ -98,6 +98,15 @@ fn what_was_once_left_is_masked() {
         (format!("<tr><td>password</td><td>{value}</td></tr>"), &value),
         (format!("<th>Password</th>\n  <td><b>{value}</b></td>"), &value),
         (format!("sshpass -p {value} ssh x"), &value),
+        (format!("mot de passe : {value}"), &value),
+        (format!("Пароль: {value}\n密码: {value}"), &value),
+        (format!("network={{\n  psk=\"{value}\"\n}}"), &value),
+        (format!("user: me\npw: {value}\n"), &value),
+        (format!("level=info user=me pass={value} at=login"), &value),
+        (format!("  ~ db_password = \"old{value}\" -> \"{value}\""), &value),
+        (format!("{{\"value\": \"{value}\", \"name\": \"DB_PASSWORD\"}}"), &value),
+        (format!("env:\n- value: {value}\n  name: DB_PASSWORD\n"), &value),
+        (format!("\"user\", \"password\"\n\"me\", \"{value}\"\n"), &value),
         (format!("Cookie: session={value}"), &value),
         (format!("Set-Cookie: sid={value}; HttpOnly"), &value),
         (format!("localhost:5432:db:me:{value}"), &value),
@@ -223,6 +232,12 @@ const HARMLESS: &[&str] = &[
     "the key: value{d1} and the private key: file{d2}",
     "set -x\nAPI_KEY\tsize{d1}",
     "passwords = [\"\", None, os.environ[\"P{d1}\"]]",
+    "accessKey: ctrl+alt+{d1}",
+    "pass={d2} fail={d1} skip=0",
+    "- name: A\n  value: v{d1}x\n- name: DB_PASSWORD\n  valueFrom: x{d1}",
+    "awk '{ pw=$2; psk=size{d1} }'",
+    "cpw: value{d1}, wpw={d3}",
+    "        pw: __uint64,\n        psk: u8,",
 ];
 
 #[test]

@@ -73,8 +73,11 @@ impl Table {
 /// Whether a line has headings and nothing else, with the same sign between all of them and no space around it.
 fn is_heading(line: &str, apart: char) -> bool {
     let in_name = |char: char| char.is_alphanumeric() || matches!(char, '_' | '-' | ' ' | '"');
+    let is_between = |cell: &str| cell.len() > 2 && cell.starts_with('"') && cell.ends_with('"');
     let is_cell = |cell: &str| {
-        !cell.is_empty() && cell.trim().len() == cell.len() && cell.chars().all(in_name)
+        // A space after the sign is usual where each cell stands between quotes.
+        let bare = cell.strip_prefix(' ').filter(|bare| is_between(bare)).unwrap_or(cell);
+        !bare.is_empty() && bare.trim().len() == bare.len() && bare.chars().all(in_name)
     };
     let line = line.trim_end_matches(['\r', '\n']);
     line.contains(apart) && line.split(apart).take(COLUMNS).all(is_cell)
