@@ -26,15 +26,46 @@ pub(super) fn commits(command: &str, call: &Call) -> Vec<String> {
     let exits = exits(command, &segments, call.exit);
     let made = segments.iter().zip(exits);
     let made = made.filter(|(segment, exit)| is_commit(segment.text) && *exit == Some(0));
-    made.filter_map(|(segment, _)| subject(command, segment.text)).map(|it| quoted(&it)).collect()
+    let subjects = made.filter_map(|(segment, _)| subject(command, segment.text));
+    subjects
+        .map(|subject| match shown(&call.output, &subject) {
+            Some(hash) => format!("{hash} {}", quoted(&subject)),
+            None => quoted(&subject),
+        })
+        .collect()
+}
+
+/// The hash in the description of a commit; none where only its subject is known.
+pub(super) fn hash_of(commit: &str) -> Option<&str> {
+    commit.split(' ').next().filter(|word| !word.starts_with('"'))
+}
+
+fn is_hash(word: &str) -> bool {
+    (7..=40).contains(&word.len()) && word.chars().all(|char| char.is_ascii_hexdigit())
+}
+
+/// Returns the hash of the newest commit with this subject in what `git log` or `git show` printed after it.
+fn shown<'a>(output: &'a str, subject: &str) -> Option<&'a str> {
+    const SHORT: usize = 10;
+    let mut newest = None;
+    output.lines().find_map(|line| {
+        let line = line.trim_start_matches(['*', '|', ' ']);
+        if let Some(hash) = line.strip_prefix("commit ") {
+            newest = hash.split(' ').next().filter(|hash| is_hash(hash));
+        }
+        if line == subject {
+            return newest.map(|hash| hash.get(..SHORT).unwrap_or(hash));
+        }
+        let (hash, rest) = line.split_once(' ')?;
+        (is_hash(hash) && rest.ends_with(subject)).then_some(hash)
+    })
 }
 
 /// Returns the commit in a line such as `[main c24c088] Keep the order`.
 fn printed(line: &str) -> Option<String> {
     let (place, subject) = line.strip_prefix('[')?.split_once("] ")?;
     let (branch, hash) = place.rsplit_once(' ')?;
-    let is_hash = (7..=40).contains(&hash.len()) && hash.chars().all(|it| it.is_ascii_hexdigit());
-    (is_hash && !branch.is_empty()).then(|| format!("{hash} {}", quoted(subject)))
+    (is_hash(hash) && !branch.is_empty()).then(|| format!("{hash} {}", quoted(subject)))
 }
 
 /// Returns the first line of the message on the command line: that of `-m`, or of a here-document.
@@ -103,7 +134,20 @@ mod tests {
             made("git add a && git commit -q -F - <<'MSG'\nKeep the order\n\nWhy.\nMSG", "", 0),
             ["\"Keep the order\""]
         );
-        assert_eq!(made("git commit -qm Short && git log -1", "c24c088 Short\n", 0), ["\"Short\""]);
+        assert_eq!(made("git commit -qm Short && git status", "", 0), ["\"Short\""]);
+    }
+
+    #[test]
+    fn with_the_hash_that_git_shows_later() {
+        let log = "git commit -qm Short && git log -2 --oneline";
+        assert_eq!(
+            made(log, "c24c088 (HEAD -> main) Short\n0123abc Short\n", 0),
+            ["c24c088 \"Short\""]
+        );
+        let show = "git commit -qm Short && git show --stat";
+        let output =
+            format!("commit {} (HEAD -> main)\nAuthor: me\n\n    Short\n", "c24c0881".repeat(5));
+        assert_eq!(made(show, &output, 0), ["c24c0881c2 \"Short\""]);
     }
 
     #[test]

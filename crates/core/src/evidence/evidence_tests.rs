@@ -112,6 +112,19 @@ fn what_failed_with_one_variable_and_went_well_with_another_is_no_failure() {
 }
 
 #[test]
+fn what_failed_and_went_well_with_its_output_elsewhere_is_no_failure() {
+    let failed = ran("PYTHONPATH=. python scratch/zones.py --all", "ImportError: no name", 1);
+    let is_left = |later: &str| {
+        let span = [failed.clone(), ran(later, "", 0)];
+        told(&span, "", 400).contains("not seen to go well later")
+    };
+    assert!(!is_left("PYTHONPATH=. /venv/bin/python scratch/zones.py --all > zones.txt 2>&1"));
+    assert!(!is_left("cd . && python scratch/zones.py --all | head -3; wc -l zones.txt"));
+    assert!(is_left("python scratch/zones.py --one > zones.txt"));
+    assert!(is_left("cat scratch/zones.py"));
+}
+
+#[test]
 fn what_is_stored_is_what_was_taken() {
     let end = "<content>\n7: a\n8: b\n\n(End of file - total 8 lines)\n</content>";
     let span = [read("/home/me/app/src/a.rs", end)];

@@ -257,6 +257,13 @@ fn without_assignments(line: &str) -> String {
     words.map(|word| word.trim_matches('`')).collect::<Vec<_>>().join(" ")
 }
 
+/// Whether a command runs the program that an earlier `line` ran, with the same arguments; its output may go elsewhere.
+fn runs_the_same(line: &str, command: &str) -> bool {
+    let later = shell::programs(command);
+    let mut earlier = shell::programs(line.trim_matches('`')).into_iter();
+    earlier.next().is_some_and(|program| later.contains(&program))
+}
+
 /// Returns a check without the flags that change only what it prints.
 fn without_display_flags(line: &str) -> String {
     const FLAGS: [&str; 10] =
@@ -295,6 +302,9 @@ impl Gathered {
                 self.failures.push(Failure { what, how: how.to_owned() });
             }
             return;
+        }
+        if let Action::Ran(command) = &call.action {
+            self.failures.retain(|failure| !runs_the_same(&failure.what, command));
         }
         for shown in shown(call, project) {
             if !is_path(&shown.path) {

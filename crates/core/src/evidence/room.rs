@@ -1,6 +1,7 @@
 //! Fits evidence into a budget. The names of changed definitions stay longest.
 
 use super::changes::FileChange;
+use super::commits::hash_of;
 use super::files::Limits;
 use super::gather::Gathered;
 use super::{Evidence, WrittenFile};
@@ -233,7 +234,7 @@ pub(super) fn fit(mut all: Gathered, told: &str, room: Room) -> Evidence {
             change.why.clear();
         }
     }
-    all.commits.retain(|commit| !commit.split(' ').next().is_some_and(says));
+    all.commits.retain(|commit| !hash_of(commit).is_some_and(says));
     // An incomplete list would suggest that the others were not run.
     let are_told = all.checks.iter().all(|run| {
         let is_good = run.passed == Some(true) && run.said.contains("passed");

@@ -99,14 +99,30 @@ pub(super) fn may_change_files(line: &str) -> bool {
 /// Whether a line runs a file as a program, by itself or by an interpreter. One that only shows it, or hands it to git,
 /// doesn't.
 pub(super) fn runs(line: &str, file: &str) -> bool {
+    let is_it = |program: &Program| {
+        let folder = program.file.strip_suffix(file);
+        folder.is_some_and(|folder| folder.is_empty() || folder.ends_with('/'))
+    };
+    programs(line).iter().any(is_it)
+}
+
+/// A file that a line runs as a program.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Program {
+    file: String,
+    /// Its arguments, without what redirects its output.
+    arguments: Vec<String>,
+}
+
+/// Returns the files that a line runs as programs, by themselves or by an interpreter, in order.
+pub(super) fn programs(line: &str) -> Vec<Program> {
     const INTERPRETERS: [&str; 14] = [
         "python", "python3", "pypy3", "node", "deno", "bun", "tsx", "ts-node", "ruby", "perl",
         "php", "bash", "sh", "zsh",
     ];
-    let is_it = |word: &str| {
-        word.strip_suffix(file).is_some_and(|folder| folder.is_empty() || folder.ends_with('/'))
-    };
-    tokens(line).split(|token| !matches!(token, Token::Word(_))).any(|command| {
+    let tokens = tokens(line);
+    let commands = tokens.split(|token| !matches!(token, Token::Word(_)));
+    let run = |command: &[Token]| {
         let words = command.iter().filter_map(|token| match token {
             Token::Word(word) => Some(word.as_str()),
             _ => None,
@@ -116,11 +132,14 @@ pub(super) fn runs(line: &str, file: &str) -> bool {
             is_set || matches!(*word, "time" | "nice" | "env" | "uv" | "poetry" | "npx" | "run")
         };
         let mut words = words.skip_while(is_before);
-        let Some(program) = words.next() else { return false };
+        let program = words.next()?;
         let name = program.rsplit('/').next().unwrap_or_default();
         let mut rest = words.skip_while(|word| *word == "run");
-        is_it(program) || (INTERPRETERS.contains(&name) && script(&mut rest).is_some_and(is_it))
-    })
+        let file = if INTERPRETERS.contains(&name) { script(&mut rest)? } else { program };
+        let arguments = rest.take_while(|word| !word.contains(['>', '<'])).map(str::to_owned);
+        Some(Program { file: file.to_owned(), arguments: arguments.collect() })
+    };
+    commands.filter_map(run).collect()
 }
 
 /// Returns the file that an interpreter is given, which stands after its options.
