@@ -142,7 +142,7 @@ pub(crate) fn connect(path: &Path, trusted: Option<&Trusted>) -> Result<Open, St
     trust::check_log(path, trusted)?;
     let is_fresh = is_unused(path);
     let before = logs_at(path);
-    if is_index_lost(&handle, path)? {
+    if are_logs_lost(&handle, path)? {
         return Err(StoreError::Disturbed { path: path.to_path_buf() });
     }
     let mut connection = open_database(path)?;
@@ -251,15 +251,14 @@ fn logs_opened(
     .ok_or_else(|| StoreError::Disturbed { path: path.to_path_buf() })
 }
 
-/// Whether other processes may write to the log at its path, with an index that is not at its own any more: they would
-/// not see what is written to the log through a new one, and overwrite it. Beside another log they notice it.
-pub(crate) fn is_index_lost(handle: &Handle, path: &Path) -> Result<bool, StoreError> {
+/// Whether other processes work with a write-ahead log, or with an index of it, that is not at its path any more. They
+/// would not see what is written through new ones, nor would these show what stands in the log of the others alone.
+pub(crate) fn are_logs_lost(handle: &Handle, path: &Path) -> Result<bool, StoreError> {
     let failed = |source| StoreError::Io { path: path.to_path_buf(), source };
     let [log, index] = beside(path);
     Ok(handle.logs().is_none()
-        && log.exists()
         && handle.is_open_elsewhere().map_err(failed)?
-        && salts_in_use(&index).map_err(failed)?.is_none())
+        && (salts_in_use(&index).map_err(failed)?.is_none() || !log.exists()))
 }
 
 /// Whether a database has a write-ahead log.

@@ -17,8 +17,9 @@ pub(crate) fn has_open(database: &File) -> io::Result<bool> {
     is_locked(database, SHARED_FIRST, SHARED_SIZE)
 }
 
-/// The salts of the log that other processes work with, as the `index` of that log has them. None if no process has the
-/// index open: SQLite then holds a lock on it. Closing the index costs this process its own locks on it.
+/// The salts of the log that other processes work with, as the `index` of that log has them; zeros while it is being
+/// begun. None if no process has the index open: SQLite then holds a lock on it. Closing the index costs this process
+/// its own locks on it.
 ///
 /// See <https://sqlite.org/walformat.html>; the byte of the lock comes after those that are described there.
 #[cfg(unix)]
@@ -38,8 +39,10 @@ pub(crate) fn salts_in_use(index: &Path) -> io::Result<Option<Salts>> {
         return Ok(None);
     }
     let mut salts = Salts::default();
-    file.read_exact_at(&mut salts, SALTS)?;
-    Ok(Some(salts))
+    match file.read_exact_at(&mut salts, SALTS) {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(Some(Salts::default())),
+        read => read.map(|()| Some(salts)),
+    }
 }
 
 #[cfg(unix)]

@@ -186,8 +186,11 @@ fn whoever_opens_an_overwritten_store_beside_a_live_process_finds_a_whole_one() 
             add(&store, n).unwrap();
         }
         shell(&project, way);
-        let found = frames(&project);
-        assert!(found == 4 || found == 9, "{way}: {found}");
+        // Without its log, nobody but the live process knows what stood in that.
+        match Process::start("count", &folder(&project)).says() {
+            Some(said) => assert!(said == "4 frames" || said == "9 frames", "{way}: {said}"),
+            None => assert!(way.contains("rm -f callstack.db-wal"), "{way}: refused"),
+        }
         // The live process may hold all that was left.
         let outcome = store.look();
         let left = store.read(|view| view.all_frames()).unwrap().len();

@@ -180,10 +180,12 @@ fn processes_that_lose_their_store_at_once_make_one_of_it() {
     assert_sound(&project.open());
 }
 
-/// The ways in which the index of the log becomes another file.
-const INDEX_WAYS: [Way; 2] = [
-    ("it goes", |folder| remove(folder, &["-shm"])),
-    ("it is replaced", |folder| {
+/// The ways in which the log of writes, or its index, becomes another file.
+const LOG_WAYS: [Way; 4] = [
+    ("the index goes", |folder| remove(folder, &["-shm"])),
+    ("the log goes", |folder| remove(folder, &["-wal"])),
+    ("log and index go", |folder| remove(folder, &["-wal", "-shm"])),
+    ("the index is replaced", |folder| {
         let [index, other] = ["callstack.db-shm", "other"].map(|name| folder.join(name));
         fs::copy(&index, &other).unwrap();
         fs::rename(&other, &index).unwrap();
@@ -191,8 +193,8 @@ const INDEX_WAYS: [Way; 2] = [
 ];
 
 #[test]
-fn nobody_begins_an_index_beside_that_of_a_live_process() {
-    for (way, take) in INDEX_WAYS {
+fn nobody_begins_a_log_or_an_index_beside_that_of_a_live_process() {
+    for (way, take) in LOG_WAYS {
         let project = Project::new();
         let store = filled(&project);
         take(&folder(&project));
@@ -210,8 +212,8 @@ fn nobody_begins_an_index_beside_that_of_a_live_process() {
 }
 
 #[test]
-fn who_starts_beside_a_lost_index_waits_for_the_next_change() {
-    for (way, take) in INDEX_WAYS {
+fn who_starts_beside_a_lost_log_waits_for_the_next_change() {
+    for (way, take) in LOG_WAYS {
         let project = Project::new();
         let store = filled(&project);
         take(&folder(&project));

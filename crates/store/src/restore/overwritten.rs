@@ -13,7 +13,7 @@ use rusqlite::{Connection, TransactionBehavior, params};
 use super::{COPY, LOCK, Restored, alone, begin, finished, remove, replace};
 use crate::checkpoint::{self, Explained, Note, Stamp};
 use crate::connect::{
-    BUSY, Open, configure, connect, expected_key, is_index_lost, is_log_empty, is_unused,
+    BUSY, Open, are_logs_lost, configure, connect, expected_key, is_log_empty, is_unused,
     open_database, uses_log,
 };
 use crate::error::{StoreError, at};
@@ -110,9 +110,9 @@ pub(crate) fn open_overwritten(
     if is_overwritten() {
         let handle = Handle::open(path).map_err(failed)?;
         let opening = handle.opening();
-        let is_index_lost = is_index_lost(&handle, path)?;
+        let are_logs_lost = are_logs_lost(&handle, path)?;
         drop(opening);
-        if settle(path, expected.as_ref(), None, turns.history(), is_index_lost)?.is_none() {
+        if settle(path, expected.as_ref(), None, turns.history(), are_logs_lost)?.is_none() {
             return Err(refused(path));
         }
     }
