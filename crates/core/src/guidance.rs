@@ -17,11 +17,11 @@ pub const GUIDANCE: &str = "\
 
 Your work is a stack of frames. When one is popped, its steps leave your context; only what you return stays.
 
-- Push (stack_frame_push) before work of ten calls and more with an outcome of its own: a subtask, an investigation, \
-an attempt; and before long output that you need once.
+- Push (stack_frame_push) before work of twenty calls and more with an outcome of its own, such as a \
+subtask; and before long output that you need once. Smaller parts share a frame.
 - In one answer, calls after a push or activate belong to its frame, words and calls before a pop to the frame it \
 ends. So plan and activate, or a last edit or commit, pop, the next push or activate and its first calls may share \
-one, in this order. How they ended is recorded beside the results, which need not be checked again.
+one, in this order. How such calls ended is recorded beside the results: claim nothing that you have not seen.
 - Choose criteria that can be checked: a passing test.
 - What you read leaves with its frame: edit or quote it there. Files read there count as read for later edits. \
 Read what several children need before the first starts.
@@ -49,7 +49,7 @@ const FLAME_GUIDANCE: &str = "\
 Your work is a stack of frames, like function calls. When it is popped, its steps leave your context; only what you \
 return stays.
 
-- Push (flame_push) before work of ten calls and more with an outcome of its own: a subtask, an investigation, an \
+- Push (flame_push) before work of twenty calls and more with an outcome of its own: a subtask, an investigation, an \
 attempt; and before long output that you need once (probes, surveys).
 - In one answer, calls after a push or activate belong to its frame, calls before a pop to the frame it ends. So a \
 pop, the next push or activate and its first calls may share one, in this order.

@@ -122,17 +122,39 @@ impl Note {
 pub(crate) fn share(note: &File, database: &Metadata) {
     use std::os::unix::fs::MetadataExt as _;
     let Ok(own) = note.metadata() else { return };
+    // Only root may give a file away, and only to a group of one's own may others hand it.
+    if own.gid() != database.gid() {
+        drop(std::os::unix::fs::fchown(note, None, Some(database.gid())));
+    }
+    if own.uid() != database.uid() {
+        drop(std::os::unix::fs::fchown(note, Some(database.uid()), None));
+    }
     // If this fails, the file belongs to another member of the group, who has set the mode.
     if own.mode() != database.mode() {
         drop(note.set_permissions(database.permissions()));
-    }
-    if (own.uid(), own.gid()) != (database.uid(), database.gid()) {
-        drop(std::os::unix::fs::fchown(note, Some(database.uid()), Some(database.gid())));
     }
 }
 
 #[cfg(not(unix))]
 pub(crate) fn share(_note: &File, _database: &Metadata) {}
+
+/// Lets the group that may use a database use the folder in which it lies.
+#[cfg(unix)]
+pub(crate) fn share_folder(folder: &Path, database: &Metadata) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
+    const GROUP: u32 = 0o060;
+    if database.mode() & GROUP != GROUP {
+        return Ok(());
+    }
+    // Files that are made in it belong to the group, too.
+    let mode = fs::Permissions::from_mode(0o2770);
+    chown(folder, None, Some(database.gid())).and_then(|()| fs::set_permissions(folder, mode))
+}
+
+#[cfg(not(unix))]
+pub(crate) fn share_folder(_folder: &Path, _database: &Metadata) -> io::Result<()> {
+    Ok(())
+}
 
 fn path_of(database: &Path) -> PathBuf {
     database.with_file_name(NOTE)

@@ -1,6 +1,7 @@
 //! Connections to a database, and the checks before one is opened.
 
 use std::fmt::Write as _;
+use std::fs::Metadata;
 use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -45,6 +46,11 @@ impl Open {
     /// The file; none where the system does not identify files.
     pub(crate) fn file(&self) -> Option<FileId> {
         self.handle.as_ref().and_then(|handle| handle.id())
+    }
+
+    /// The mode and owner of the file.
+    pub(crate) fn metadata(&self) -> Option<Metadata> {
+        self.handle.as_ref().and_then(|handle| handle.metadata())
     }
 
     /// The connection, and the files that it was opened on.

@@ -131,6 +131,11 @@ impl Handle {
         self.file.as_ref().map_or(Ok(false), elsewhere::has_open)
     }
 
+    /// The file's mode and owner, whether it has a path or not.
+    pub(crate) fn metadata(&self) -> Option<Metadata> {
+        self.file.as_ref().and_then(|file| file.metadata().ok())
+    }
+
     /// The file's length.
     pub(crate) fn length(&self) -> io::Result<u64> {
         self.file.as_ref().map_or(Ok(0), |file| file.metadata().map(|metadata| metadata.len()))

@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior};
 
+use crate::checkpoint;
 use crate::connect::{BUSY, Open, connect, expected_key, open_database};
 use crate::error::{StoreError, at};
 use crate::history::History;
@@ -106,7 +107,15 @@ fn restore_from(
     }
     wait_until_still(folder);
     prepare(project).map_err(|error| gone(error.to_string()))?;
+    let owner = open.metadata();
+    if let Some(owner) = &owner {
+        // A folder of another member of the group is theirs.
+        drop(checkpoint::share_folder(folder, owner));
+    }
     let alone = alone(&folder.join(LOCK)).map_err(|error| gone(error.to_string()))?;
+    if let Some(owner) = &owner {
+        checkpoint::share(&alone, owner);
+    }
     // Another process may have dealt with it meanwhile.
     let absence = match open.parts() {
         (_, Some(presence)) => presence.absence(path, BUSY),
@@ -236,9 +245,13 @@ fn put(path: &Path, from: &mut Open) -> Result<(), StoreError> {
 
 fn copy_and_rename(copy: &Path, path: &Path, from: &mut Open) -> Result<(), StoreError> {
     let begun = Instant::now();
+    let owner = from.metadata();
     loop {
         let version = version(from).map_err(|source| at(path, source))?;
         copied(copy, from)?;
+        if let (Ok(copied), Some(owner)) = (File::open(copy), &owner) {
+            checkpoint::share(&copied, owner);
+        }
         let alone = from
             .transaction_with_behavior(TransactionBehavior::Immediate)
             .map_err(|source| at(path, source))?;

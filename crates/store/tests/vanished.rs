@@ -180,6 +180,26 @@ fn processes_that_lose_their_store_at_once_make_one_of_it() {
     assert_sound(&project.open());
 }
 
+#[test]
+fn a_store_that_a_group_shares_is_shared_when_it_is_made_again() {
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o7777;
+    let set =
+        |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    for (way, vanish) in WAYS.iter().filter(|(way, _)| !way.contains("moved")) {
+        let project = Project::new();
+        drop(filled(&project));
+        set(&folder(&project), 0o2770);
+        set(&project.database(), 0o660);
+        let store = project.open();
+        carry_out(&store, &push("ses_a", "frm-2", "two"), &WIDE).unwrap();
+        vanish(&folder(&project));
+        carry_out(&store, &push("ses_a", "frm-3", "three"), &WIDE).unwrap();
+        assert_eq!((mode(&folder(&project)), mode(&project.database())), (0o2770, 0o660), "{way}");
+        let lock = folder(&project).join("restore.lock");
+        assert_eq!(mode(&lock), 0o660, "{way}");
+    }
+}
+
 /// The ways in which the log of writes, or its index, becomes another file.
 const LOG_WAYS: [Way; 4] = [
     ("the index goes", |folder| remove(folder, &["-shm"])),

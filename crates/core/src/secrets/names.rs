@@ -49,7 +49,7 @@ const CHOSEN: [&str; 17] = [
 ];
 
 /// Words that make a `key` after them a secret.
-const KEYS: [&str; 26] = [
+const KEYS: [&str; 28] = [
     "api",
     "access",
     "secret",
@@ -76,6 +76,8 @@ const KEYS: [&str; 26] = [
     "integration",
     "admin",
     "session",
+    "shared",
+    "unseal",
 ];
 
 /// Returns the endings in the upper and lower case that is usual in texts.

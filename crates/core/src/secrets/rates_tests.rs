@@ -99,6 +99,8 @@ fn what_was_once_left_is_masked() {
         (format!("<th>Password</th>\n  <td><b>{value}</b></td>"), &value),
         (format!("sshpass -p {value} ssh x"), &value),
         (format!("mot de passe : {value}"), &value),
+        (format!("[Peer]\nPresharedKey = {value}{value}=\n"), &value),
+        (format!("pre-shared key: {value}{value}"), &value),
         (format!("Пароль: {value}\n密码: {value}"), &value),
         (format!("network={{\n  psk=\"{value}\"\n}}"), &value),
         (format!("user: me\npw: {value}\n"), &value),

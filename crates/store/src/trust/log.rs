@@ -138,33 +138,54 @@ impl LogMark {
         }
     }
 
-    /// Writes the mark of a log with this header, unless the log has another one by now.
+    /// Writes the mark of a log with this header, unless the log has another one by now. One of the two places is
+    /// enough: the state folder may not be writable, and the store's belongs to another member of a group, or is being
+    /// deleted.
     fn write(&self, path: &Path, log: FileId, header: &Header) -> Result<(), StoreError> {
         let [log_path, _] = beside(path);
-        let failed = |path: &Path, source| StoreError::Io { path: path.to_path_buf(), source };
+        let mut written = false;
+        let mut refused = None;
         for mark in self.key.marks() {
-            let mut options = OpenOptions::new();
-            options.write(true).create(true).truncate(false);
-            let is_copy = *mark == self.key.beside && self.key.recorded.is_some();
-            let mut file = match open_plain(&mut options, mark) {
-                // Somebody deletes the store, or it belongs to another member of a group.
-                Err(_) if is_copy => continue,
-                file => file.map_err(|it| failed(mark, it))?,
+            let file = match open_mark(mark, path, *mark == self.key.beside) {
+                Ok(file) => file,
+                Err(source) => {
+                    refused = Some(StoreError::Io { path: mark.clone(), source });
+                    continue;
+                }
             };
+            let failed = |path: &Path, source| StoreError::Io { path: path.to_path_buf(), source };
             lock(&file).map_err(|it| failed(mark, it))?;
             let found = header_of(&log_path, Some(log)).map_err(|it| failed(&log_path, it))?;
             if found.as_ref() != Some(header) {
                 return Ok(());
             }
-            if *mark == self.key.beside {
-                let metadata = fs::metadata(path).map_err(|it| failed(path, it))?;
-                crate::checkpoint::share(&file, &metadata);
-            }
-            let written = write(&mut file, &self.key.hash(header), !is_copy);
-            written.map_err(|it| failed(mark, it))?;
+            // The first one that can be written has to last.
+            let outcome = write(file, &self.key.hash(header), !written);
+            outcome.map_err(|it| failed(mark, it))?;
+            written = true;
         }
-        Ok(())
+        match refused {
+            Some(error) if !written => Err(error),
+            _ => Ok(()),
+        }
     }
+}
+
+/// Opens a mark of the log of the database at `path` to write it, making it if it is not there. One in the store's
+/// folder is for all who may use the store.
+fn open_mark(mark: &Path, path: &Path, is_shared: bool) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false);
+    let mut file = open_plain(&mut options, mark);
+    if is_shared && file.as_ref().is_err_and(|it| it.kind() == io::ErrorKind::PermissionDenied) {
+        // Another member of the group has made it for themselves: whoever may write to the folder may replace it.
+        file = fs::remove_file(mark).and_then(|()| open_plain(&mut options, mark));
+    }
+    let file = file?;
+    if is_shared {
+        crate::checkpoint::share(&file, &fs::metadata(path)?);
+    }
+    Ok(file)
 }
 
 /// Whose log lies beside a database.
@@ -185,12 +206,10 @@ pub(crate) fn check_log(path: &Path, trusted: Option<&Trusted>) -> Result<(), St
         LogOrigin::Own => Ok(()),
         LogOrigin::Unclear => Err(StoreError::Disturbed { path: path.to_path_buf() }),
         LogOrigin::Foreign => {
-            // Another process may put it aside, and begin one of its own: before that it waits for this lock.
-            let mark = path.with_file_name(MARK);
-            let mut options = OpenOptions::new();
-            options.write(true).create(true).truncate(false);
-            // Who may not write to it does without.
-            let _held = open_plain(&mut options, &mark).ok().filter(|file| lock(file).is_ok());
+            // Another process may put it aside, and begin one of its own: before that it waits for this lock. Who may
+            // not write to it does without.
+            let mark = open_mark(&path.with_file_name(MARK), path, true);
+            let _held = mark.ok().filter(|file| lock(file).is_ok());
             match log_origin(path, trusted)? {
                 LogOrigin::Foreign => put_log_aside(path),
                 LogOrigin::Own => Ok(()),
@@ -315,7 +334,7 @@ fn lock(file: &File) -> io::Result<()> {
     }
 }
 
-fn write(file: &mut File, hash: &str, must_last: bool) -> io::Result<()> {
+fn write(mut file: File, hash: &str, must_last: bool) -> io::Result<()> {
     file.rewind()?;
     file.write_all(format!("{hash}\n").as_bytes())?;
     if must_last { file.sync_all() } else { Ok(()) }

@@ -239,3 +239,21 @@ fn a_log_of_a_database_without_a_key_on_record_is_taken_over() {
     assert_eq!(revision(&user.open().unwrap()), 2);
     assert_eq!(logs_put_aside(&user.database()), Vec::<PathBuf>::new());
 }
+
+#[test]
+fn the_mark_beside_the_database_is_enough() {
+    let user = User::new();
+    let killed = tempfile::tempdir().unwrap();
+    let files = [DATABASE, "callstack.db-wal", MARK];
+    // Not even root can write to a folder as if it were a file.
+    let recorded = user.recorded();
+    fs::remove_file(&recorded).unwrap();
+    fs::create_dir(&recorded).unwrap();
+    let store = user.open().unwrap();
+    append(&store, "mine");
+    copy(&user.store(), killed.path(), &files);
+    drop(store);
+    copy(killed.path(), &user.store(), &files);
+    assert_eq!(revision(&user.open().unwrap()), 2);
+    assert_eq!(logs_put_aside(&user.database()), Vec::<PathBuf>::new());
+}
