@@ -1,9 +1,10 @@
 //! Takes evidence from an agent's words, thoughts and actions.
 
 use callstack_core::evidence::{
-    Action, Budget, Call, Edit, Evidence, Activity, Remains, extract_results, span_tokens, take,
+    Action, Activity, Budget, Edit, Evidence, Remains, extract_results, span_tokens, take,
     unseen_outcome,
 };
+use callstack_core::transcript::{CallState, ToolCall};
 use serde_json::{from_str, to_string};
 
 use crate::is_one_in;
@@ -51,12 +52,12 @@ fn activity(record: &[u8]) -> Option<Activity> {
     let activity = match kind {
         b's' => Activity::Said(text(Some(rest))),
         b't' => Activity::Thought(text(Some(rest))),
-        kind => Activity::Called(call(*kind, rest)),
+        kind => Activity::called(call(*kind, rest)),
     };
     Some(activity)
 }
 
-fn call(kind: u8, rest: &[u8]) -> Call {
+fn call(kind: u8, rest: &[u8]) -> ToolCall {
     let mut fields = rest.split(|byte| *byte == FIELD);
     let tool = text(fields.next());
     let subject = text(fields.next());
@@ -82,6 +83,8 @@ fn call(kind: u8, rest: &[u8]) -> Call {
             .collect(),
         _ => Vec::new(),
     };
-    let failed = kind.is_ascii_uppercase();
-    Call { tool, input: subject, output, exit, failed, action, edits }
+    let state =
+        if kind.is_ascii_uppercase() { CallState::Failed } else { CallState::Completed };
+    let (input, output) = (subject.into(), Some(output));
+    ToolCall { input, output, exit, action, edits, ..ToolCall::new("call", tool, state) }
 }

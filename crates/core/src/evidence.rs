@@ -50,6 +50,7 @@ pub use runners::{TestCounts, counts};
 
 use crate::named_steps::ClosedCalls;
 use crate::text::estimate_tokens;
+use crate::transcript::ToolCall;
 use shell::Removed;
 
 /// One thing that happened in a span.
@@ -60,12 +61,17 @@ pub enum Activity {
     /// The agent thought something, as far as the host shows it.
     Thought(String),
     /// The agent called a tool.
-    Called(Call),
+    Called(Box<ToolCall>),
 }
 
 impl Activity {
+    /// Returns a call of a tool.
+    pub fn called(call: ToolCall) -> Self {
+        Self::Called(Box::new(call))
+    }
+
     /// The call, if it is one.
-    pub fn call(&self) -> Option<&Call> {
+    pub fn call(&self) -> Option<&ToolCall> {
         match self {
             Self::Called(call) => Some(call),
             Self::Said(_) | Self::Thought(_) => None,
@@ -73,31 +79,7 @@ impl Activity {
     }
 }
 
-/// A tool call with its result.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Call {
-    /// The tool's name.
-    pub tool: String,
-    /// Its input: all texts of its arguments.
-    pub input: String,
-    /// Its output.
-    pub output: String,
-    /// The exit code, where the host reports one.
-    pub exit: Option<i64>,
-    /// Whether the host calls it failed.
-    pub failed: bool,
-    /// The action that it took, or tried to take where it failed, as far as the host's tools are known.
-    pub action: Action,
-    /// The edits that it made to files, in order.
-    pub edits: Vec<Edit>,
-}
-
-impl Call {
-    /// Whether it failed, by the host's report or by its exit code.
-    fn has_failed(&self) -> bool {
-        self.failed || self.exit.is_some_and(|exit| exit != 0)
-    }
-
+impl ToolCall {
     /// Returns the files that it removed, if it is a command that went well and ran in the folder `project`.
     fn removed(&self, project: &str) -> Vec<Removed> {
         match &self.action {
@@ -298,7 +280,9 @@ pub fn span_tokens(span: &[Activity]) -> usize {
     let tokens = |activity: &Activity| match activity {
         Activity::Said(text) => rough_tokens(text),
         Activity::Thought(_) => 0,
-        Activity::Called(call) => rough_tokens(&call.input) + rough_tokens(&call.output),
+        Activity::Called(call) => {
+            rough_tokens(&call.input_text()) + rough_tokens(call.output_text())
+        }
     };
     span.iter().map(tokens).sum()
 }
@@ -325,7 +309,7 @@ pub fn take(
     let mut files: Vec<(String, String)> = Vec::new();
     for activity in span {
         let Activity::Called(call) = activity else { continue };
-        for edit in call.edits.iter().filter(|_| !call.failed) {
+        for edit in call.edits.iter().filter(|_| !call.is_failed()) {
             let path = terms::relative(&edit.path, project);
             if files.len() < room::CONTENTS
                 && files.iter().all(|(known, _)| known != path)

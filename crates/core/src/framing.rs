@@ -112,6 +112,20 @@ impl WorkUnit {
     }
 }
 
+/// A division of work that a call shows, as far as the host's tools are known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Division {
+    /// The agent's whole todo list, as it stood after the call.
+    Todos(Vec<Todo>),
+    /// Work that was handed to a subagent.
+    Subagent {
+        /// The task, in a few words.
+        title: String,
+        /// The prompt of the subagent.
+        prompt: String,
+    },
+}
+
 /// A division of work that a call shows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum WorkMarker {

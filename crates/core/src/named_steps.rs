@@ -10,11 +10,12 @@ use serde::{Deserialize, Serialize};
 
 use crate::cost::{Closing, pays_to_close};
 use crate::dialect::Dialect;
-use crate::evidence::{Action, Call};
+use crate::evidence::Action;
 use crate::returned::{MARK, one_line};
 use crate::secrets::mask;
 use crate::text::cap;
 use crate::transcript::Anchor;
+use crate::transcript::ToolCall;
 
 /// Characters of outputs for which steps are named at most once.
 pub const ONE_FOR_EACH: usize = 20_000;
@@ -75,7 +76,7 @@ pub struct ClosedCalls {
 
 impl ClosedCalls {
     /// Returns a description of calls; none where there are none.
-    pub fn of<'a>(calls: impl Iterator<Item = &'a Call>) -> Option<Self> {
+    pub fn of<'a>(calls: impl Iterator<Item = &'a ToolCall>) -> Option<Self> {
         let calls: Vec<_> = calls.filter(|call| !is_ours(&call.tool)).collect();
         let (first, last) = (told(calls.first()?), told(calls.last()?));
         Some(Self { count: calls.len(), first, last })
@@ -86,12 +87,12 @@ impl ClosedCalls {
 const TOLD: usize = 80;
 
 /// A call in a few words.
-fn told(call: &Call) -> String {
+fn told(call: &ToolCall) -> String {
     let what = match &call.action {
         Action::Ran(command) => command.clone(),
         Action::Read(path) => format!("{} {path}", call.tool),
         Action::Wrote(paths) => format!("{} {}", call.tool, paths.join(" ")),
-        Action::Other => format!("{} {}", call.tool, call.input),
+        Action::Other => format!("{} {}", call.tool, call.input_text()),
     };
     let line = one_line(&mask(&what)).replace('`', "'");
     match cap(&line, TOLD) {
@@ -102,7 +103,7 @@ fn told(call: &Call) -> String {
 
 /// Returns the note that names steps: the number of their calls and of the characters these returned, and the way to
 /// close them.
-pub fn naming(num: u64, first: &Call, calls: usize, chars: usize, dialect: Dialect) -> String {
+pub fn naming(num: u64, first: &ToolCall, calls: usize, chars: usize, dialect: Dialect) -> String {
     let (name, first, chars) = (name_of(num), told(first), thousands(chars));
     let calls = match calls {
         1 => format!("the call `{first}` in the answer before this one"),

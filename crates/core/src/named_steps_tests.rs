@@ -58,8 +58,8 @@ fn a_step_that_can_not_be_the_first_leaves_its_place_to_the_next() {
     assert_eq!(steps_to_name(&steps, 0, 11_000, 9), Some(2));
 }
 
-fn ran(command: &str) -> Call {
-    Call { action: Action::Ran(command.to_owned()), ..Call::default() }
+fn ran(command: &str) -> ToolCall {
+    ToolCall { action: Action::Ran(command.to_owned()), ..ToolCall::default() }
 }
 
 #[test]
@@ -68,10 +68,10 @@ fn steps_are_named_by_their_first_call() {
         naming(14, &ran("python probe.py\n# again"), 9, 35_000, Dialect::Stack),
         @r#"[callstack] s14: the 9 calls from `python probe.py # again` on, up to the answer before this one, 35,000 characters. Needed no more, now or in a later turn? stack_frame_pop with since "s14" takes them, and your steps up to that pop, out of your context. What you return stays, as do the user's words, what frames in them returned, and the open frame. First pop frames that were begun since."#
     );
-    let read = Call {
+    let read = ToolCall {
         tool: "read".to_owned(),
         action: Action::Read("src/`a`.rs".to_owned()),
-        ..Call::default()
+        ..ToolCall::default()
     };
     insta::assert_snapshot!(
         naming(3, &read, 1, 1_234_567, Dialect::Flame),

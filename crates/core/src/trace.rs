@@ -6,10 +6,8 @@
 
 mod owners;
 
-use serde_json::Value;
-
 use crate::frame::{FrameNum, Status};
-use crate::transcript::Role;
+use crate::transcript::{Role, ToolCall};
 
 pub use owners::{Owners, Place};
 
@@ -91,7 +89,7 @@ pub struct Step {
     /// The call of the model that it answers.
     pub call: Option<ModelCall>,
     /// Its calls of tools, in order.
-    pub tools: Vec<ToolCall>,
+    pub tools: Vec<ToolStep>,
 }
 
 /// A call of the model.
@@ -143,34 +141,21 @@ pub struct WeighedCall {
     pub billed_without_hundredths: u64,
 }
 
-/// A call of a tool.
+/// A call of a tool, in its place.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ToolCall {
-    /// The call's id.
-    pub id: String,
-    /// The tool's name.
-    pub tool: String,
+pub struct ToolStep {
+    /// The call.
+    pub call: ToolCall,
     /// The innermost frame that was open where it stands.
     pub frame: Option<FrameNum>,
-    /// When it began. Milliseconds since 1970.
+    /// When it began, or the step, if that is not known. Milliseconds since 1970.
     pub from: i64,
-    /// When it ended. Milliseconds since 1970.
+    /// When it ended; no time before `from`. Milliseconds since 1970.
     pub to: i64,
-    /// Whether it failed.
-    pub failed: bool,
     /// Estimated tokens of its arguments and its result.
     pub tokens: u64,
-    /// Its arguments and its result, where they are asked for.
-    pub content: Option<ToolContent>,
-}
-
-/// The input and the output of a tool.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ToolContent {
-    /// Its arguments.
-    pub arguments: Value,
-    /// Its result.
-    pub result: Option<String>,
+    /// Whether its arguments and its result were asked for. Otherwise `call` is without them.
+    pub has_content: bool,
 }
 
 impl SessionTrace {

@@ -1,9 +1,13 @@
 //! A session's transcript as folding needs it: authors and kinds of messages in order. Bodies are in the store; here
 //! are only the words that a fold keeps or points to.
 
+mod tool_call;
+
 use serde::{Deserialize, Serialize};
 
 use crate::results::{ResultsSource, dense};
+
+pub use tool_call::{ToolCall, texts};
 
 /// The author of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,10 +32,11 @@ pub enum MessageKind {
 }
 
 /// The outcome of a tool call, as far as the transcript shows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CallState {
     /// Asked for or running.
+    #[default]
     Open,
     /// It has a result.
     Completed,

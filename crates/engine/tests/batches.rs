@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use callstack_core::evidence::{Action, Activity, Call};
+use callstack_core::evidence::{Action, Activity};
+use callstack_core::transcript::ToolCall;
 use callstack_core::transcript::{
     Anchor, CallState, FoldOp, Message, MessageKind, Part, PartBody, Role,
 };
@@ -69,9 +70,10 @@ pub(crate) fn activities(json: &str, _: &Path) -> Vec<(String, Activity)> {
             "edit" => Action::Wrote(vec![format!("{name}.txt")]),
             _ => return None,
         };
-        let output = if failed { "error: it broke" } else { "" }.to_owned();
-        let call = Call { tool: text("tool"), failed, action, output, ..Call::default() };
-        Some((name, Activity::Called(call)))
+        let state = if failed { CallState::Failed } else { CallState::Completed };
+        let output = failed.then(|| "error: it broke".to_owned());
+        let call = ToolCall { action, output, ..ToolCall::new("", text("tool"), state) };
+        Some((name, Activity::called(call)))
     };
     parts.filter_map(activity).collect()
 }

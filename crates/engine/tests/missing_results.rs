@@ -5,8 +5,9 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
 use callstack_core::dialect::Dialect;
-use callstack_core::evidence::{Action, Activity, Call};
+use callstack_core::evidence::{Action, Activity};
 use callstack_core::results::ResultsSource;
+use callstack_core::transcript::ToolCall;
 use callstack_core::transcript::{Anchor, Message, MessageKind, Role};
 use callstack_engine::effect::{Effect, EffectOutcome};
 use callstack_engine::operation::{Answer, Caller};
@@ -26,11 +27,11 @@ fn read(json: &str, _: &Path) -> Vec<(String, Activity)> {
     let stored: Vec<(String, String)> = serde_json::from_str(json).unwrap_or_default();
     let activity = |(what, text): (String, String)| match what.as_str() {
         "said" => Activity::Said(text),
-        _ => Activity::Called(Call {
+        _ => Activity::called(ToolCall {
             tool: "bash".to_owned(),
             exit: Some(0),
             action: Action::Ran(text),
-            ..Call::default()
+            ..ToolCall::default()
         }),
     };
     stored.into_iter().enumerate().map(|(at, it)| (at.to_string(), activity(it))).collect()

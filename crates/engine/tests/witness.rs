@@ -4,7 +4,8 @@
 
 use std::path::Path;
 
-use callstack_core::evidence::{Action, Activity, Call, Edit};
+use callstack_core::evidence::{Action, Activity, Edit};
+use callstack_core::transcript::ToolCall;
 use callstack_engine::HostMessage;
 use serde_json::Value;
 
@@ -34,10 +35,10 @@ pub(crate) fn activities(json: &str, _: &Path) -> Vec<(String, Activity)> {
             ..Edit::default()
         };
         let edits = did["after"].as_str().map(replaced).into_iter().collect();
-        let (input, output) = (text("ran"), text("output"));
+        let (input, output) = (text("ran").into(), Some(text("output")));
         let exit = did["exit"].as_i64();
-        let call = Call { input, output, exit, action, edits, ..Call::default() };
-        (at.to_string(), Activity::Called(call))
+        let call = ToolCall { input, output, exit, action, edits, ..ToolCall::default() };
+        (at.to_string(), Activity::called(call))
     });
     calls.collect()
 }

@@ -124,11 +124,11 @@ fn described(session: &SessionTrace, frames: &Frames<'_>, entry: Entry) -> Value
         Entry::Leaf(Leaf::Tool { step, tool }) => {
             let tool = session.steps.get(step).and_then(|step| step.tools.get(tool));
             let args = json!({
-                "call": tool.map(|tool| &tool.id),
-                "failed": tool.is_some_and(|tool| tool.failed),
+                "call": tool.map(|tool| &tool.call.id),
+                "failed": tool.is_some_and(|tool| tool.call.is_failed()),
                 "took ms": tool.map(|tool| (tool.to - tool.from).max(0)),
             });
-            (label::tool(tool.map_or("", |tool| &tool.tool)), "tool", args)
+            (label::tool(tool.map_or("", |tool| &tool.call.tool)), "tool", args)
         }
         Entry::Leaf(_) => ("waiting for the user".to_owned(), "user", json!({})),
     };

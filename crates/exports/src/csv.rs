@@ -52,7 +52,7 @@ impl Document for Csv {
             let weighed =
                 |of: fn(&WeighedCall) -> String| call.weighed.as_ref().map(of).unwrap_or_default();
             let usage = call.usage;
-            let tools: Vec<&str> = step.tools.iter().map(|tool| tool.tool.as_str()).collect();
+            let tools: Vec<&str> = step.tools.iter().map(|tool| tool.call.tool.as_str()).collect();
             let of_call = [
                 time(step.from),
                 cell(&session.id),

@@ -119,7 +119,7 @@ fn named(session: &SessionTrace, leaf: Leaf) -> String {
         }
         Leaf::Tool { step, tool } => {
             let tool = session.steps.get(step).and_then(|step| step.tools.get(tool));
-            label::tool(tool.map_or("", |tool| &tool.tool))
+            label::tool(tool.map_or("", |tool| &tool.call.tool))
         }
         Leaf::Waiting => "waiting for the user".to_owned(),
         Leaf::Cached => "from the cache".to_owned(),

@@ -1,5 +1,6 @@
 use callstack_core::frame::Status;
-use callstack_core::trace::{FrameTrace, ModelCall, ParentTrace, Step, ToolCall, Usage};
+use callstack_core::trace::{FrameTrace, ModelCall, ParentTrace, Step, ToolStep, Usage};
+use callstack_core::transcript::{CallState, ToolCall};
 use proptest::prelude::*;
 
 use super::*;
@@ -38,16 +39,14 @@ fn step(role: Role, from: i64, to: i64, frame: u64) -> Step {
     }
 }
 
-fn tool(from: i64, to: i64, frame: u64) -> ToolCall {
-    ToolCall {
-        id: format!("c{from}"),
-        tool: "bash".to_owned(),
+fn tool(from: i64, to: i64, frame: u64) -> ToolStep {
+    ToolStep {
+        call: ToolCall::new(format!("c{from}"), "bash", CallState::Completed),
         frame: Some(FrameNum(frame)),
         from,
         to,
-        failed: false,
         tokens: 5,
-        content: None,
+        has_content: false,
     }
 }
 

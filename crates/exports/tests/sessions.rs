@@ -2,10 +2,10 @@
 
 use callstack_core::frame::{FrameNum, Status};
 use callstack_core::trace::{
-    FrameContent, FrameTrace, ModelCall, ParentTrace, SessionTrace, Step, ToolCall, ToolContent,
-    Usage, WeighedCall,
+    FrameContent, FrameTrace, ModelCall, ParentTrace, SessionTrace, Step, ToolStep, Usage,
+    WeighedCall,
 };
-use callstack_core::transcript::Role;
+use callstack_core::transcript::{CallState, Role, ToolCall};
 use callstack_exports::{About, Export, Format};
 use serde_json::json;
 
@@ -52,7 +52,7 @@ fn user(at: i64, frame: u64) -> Step {
     }
 }
 
-fn step(from: i64, to: i64, frame: u64, input: u64, tools: Vec<ToolCall>) -> Step {
+fn step(from: i64, to: i64, frame: u64, input: u64, tools: Vec<ToolStep>) -> Step {
     let usage =
         Usage { input, cached: input / 2, cache_written: input / 4, output: 120, reasoning: 20 };
     let weighed = WeighedCall {
@@ -74,16 +74,14 @@ fn step(from: i64, to: i64, frame: u64, input: u64, tools: Vec<ToolCall>) -> Ste
     Step { from, to, role: Role::Assistant, call: Some(call), tools, ..user(from, frame) }
 }
 
-fn tool(name: &str, from: i64, to: i64, frame: u64) -> ToolCall {
-    ToolCall {
-        id: format!("call_{from}"),
-        tool: name.to_owned(),
+fn tool(name: &str, from: i64, to: i64, frame: u64) -> ToolStep {
+    ToolStep {
+        call: ToolCall::new(format!("call_{from}"), name, CallState::Completed),
         frame: Some(FrameNum(frame)),
         from: BEGAN + from,
         to: BEGAN + to,
-        failed: false,
         tokens: 300,
-        content: None,
+        has_content: false,
     }
 }
 
@@ -91,7 +89,8 @@ fn tool(name: &str, from: i64, to: i64, frame: u64) -> ToolCall {
 pub(crate) fn sessions() -> Vec<SessionTrace> {
     let push = tool("stack_frame_push", 4_000, 4_100, 1);
     let read = tool("read", 4_100, 5_000, 2);
-    let failed = ToolCall { failed: true, ..tool("bash", 9_000, 12_000, 2) };
+    let mut failed = tool("bash", 9_000, 12_000, 2);
+    failed.call.state = CallState::Failed;
     let broken = ModelCall { error: Some("APIError".to_owned()), ..ModelCall::default() };
     let parent = SessionTrace {
         id: "ses_1".to_owned(),
@@ -133,8 +132,9 @@ pub(crate) fn with_content() -> Vec<SessionTrace> {
         }
         for step in &mut session.steps {
             for tool in &mut step.tools {
-                let arguments = json!({"path": "src/a.rs"});
-                tool.content = Some(ToolContent { arguments, result: Some("fn a()".to_owned()) });
+                tool.has_content = true;
+                tool.call.input = json!({"path": "src/a.rs"});
+                tool.call.output = Some("fn a()".to_owned());
             }
             if let Some(call) = &mut step.call {
                 call.words = Some("I look.".to_owned());

@@ -9,14 +9,14 @@ use std::path::{Path, PathBuf};
 use callstack_core::event::RecordedFigures;
 use callstack_core::evidence::Action;
 use callstack_core::frame::Status;
-use callstack_core::framing::WorkMarker;
+use callstack_core::framing::{Division, WorkMarker};
 use callstack_core::secrets::mask;
-use callstack_core::transcript::CallState;
+use callstack_core::transcript::{CallState, ToolCall};
 use callstack_engine::{
     Engine, EngineError, Fact, Kind, PastAside, PastCaller, PastCounts, PastMessage, PastSession,
 };
 use callstack_recordings::{
-    Division, Format, Left, Parent, Recorded, RecordedCall, RecordedPart, Recording, RecordingError,
+    Format, Left, Parent, Recorded, RecordedPart, Recording, RecordingError,
 };
 
 use crate::opencode::decode;
@@ -110,7 +110,7 @@ fn aside(recording: &Recording, left: &Left) -> PastAside {
     }
 }
 
-fn returned(call: &RecordedCall) -> Option<(Status, String)> {
+fn returned(call: &ToolCall) -> Option<(Status, String)> {
     let status = match state_of(call) {
         CallState::Open => return None,
         CallState::Completed => Status::Completed,
@@ -121,7 +121,7 @@ fn returned(call: &RecordedCall) -> Option<(Status, String)> {
 
 /// Returns the outcome of a call. A program's text in place of the answer of a subagent that could not continue is no
 /// result, though the call is not marked as failed.
-fn state_of(call: &RecordedCall) -> CallState {
+fn state_of(call: &ToolCall) -> CallState {
     let is_subagent = matches!(call.division, Some(Division::Subagent { .. }));
     let says = |output: &String| output.trim_start().starts_with(API_ERROR);
     if is_subagent && call.output.as_ref().is_some_and(says) {
@@ -139,7 +139,7 @@ fn handed_in(recording: &Recording) -> Option<(Status, String)> {
     };
     let last = recording.messages.last()?;
     let hands_in =
-        |call: &RecordedCall| matches!(&call.action, Action::Ran(command) if is_end(command));
+        |call: &ToolCall| matches!(&call.action, Action::Ran(command) if is_end(command));
     let said = last.parts.iter().find_map(|part| match part {
         RecordedPart::Text { text, .. } => Some(text.trim().to_owned()),
         _ => None,
@@ -171,7 +171,7 @@ fn facts(recording: &Recording, message: &Recorded) -> Vec<Fact> {
     facts
 }
 
-fn done(recording: &Recording, call: &RecordedCall) -> Vec<Fact> {
+fn done(recording: &Recording, call: &ToolCall) -> Vec<Fact> {
     let line = |text: &str| -> String {
         // The line alone may no longer show that it contains a secret.
         mask(text.trim()).lines().next().unwrap_or_default().chars().take(LINE).collect()
@@ -191,7 +191,7 @@ fn done(recording: &Recording, call: &RecordedCall) -> Vec<Fact> {
     }
 }
 
-fn mark(call: &RecordedCall, division: Division) -> WorkMarker {
+fn mark(call: &ToolCall, division: Division) -> WorkMarker {
     let id = call.id.clone();
     match division {
         Division::Todos(items) => WorkMarker::Todos { call: id, items },

@@ -6,6 +6,7 @@ mod calls;
 mod decode;
 mod host;
 
+pub(crate) use activities::{called, state_of};
 pub(crate) use decode::decode;
 
 pub use activities::activities;

@@ -7,17 +7,15 @@ use std::collections::{BTreeMap, HashSet};
 use std::io::{self, BufRead};
 
 use callstack_core::evidence::Action;
-use callstack_core::framing::Todo;
+use callstack_core::framing::{Division, Todo};
 use callstack_core::transcript::{MessageKind, Role};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::tools::{self, taken, text, time, words};
+use super::tools::{self, open_call, taken, text, time, words};
 use super::transcript::{Answer, Transcript};
-use super::{
-    Division, Format, Parent, Recorded, RecordedCall, RecordedPart, Recording, Usage, lines,
-};
+use super::{Format, Parent, Recorded, RecordedPart, Recording, Usage, lines};
 
 /// A rollout as it is read.
 struct Rollout {
@@ -164,8 +162,7 @@ impl Rollout {
                 let input = taken(&mut item, "action");
                 let id = format!("web_search_{}", self.transcript.messages.len());
                 let id = item["id"].as_str().unwrap_or(&id).to_owned();
-                let call =
-                    RecordedPart::Call(Box::new(RecordedCall::new(&id, "web_search", input)));
+                let call = RecordedPart::Call(Box::new(open_call(&id, "web_search", input)));
                 self.answer(raw, at, call);
                 // The matches go into the model's own context and are not recorded.
                 let answer = Answer { output: String::new(), failed: false, exit: None, at };
@@ -197,7 +194,7 @@ impl Rollout {
     fn call(&mut self, raw: String, item: &Value, input: Value, at: Option<i64>) {
         let name = item["name"].as_str().unwrap_or("local_shell");
         let id = item["call_id"].as_str().or_else(|| item["id"].as_str()).unwrap_or_default();
-        let mut call = RecordedCall::new(id, name, input);
+        let mut call = open_call(id, name, input);
         call.division = division(name, &call.input);
         self.answer(raw, at, RecordedPart::Call(Box::new(call)));
     }

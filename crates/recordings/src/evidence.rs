@@ -1,10 +1,11 @@
 //! Recorded messages as evidence reads them.
 
-use callstack_core::evidence::{Action, Activity, Call};
-use callstack_core::transcript::{CallState, MessageKind, Role};
+use callstack_core::evidence::{Action, Activity};
+use callstack_core::framing::Division;
+use callstack_core::transcript::{CallState, MessageKind, Role, ToolCall};
 
-use crate::tool_input::{edits, replaced, told_texts, with_places};
-use crate::{Division, Recorded, RecordedCall, RecordedPart, Replaced};
+use crate::tool_input::edits;
+use crate::{Recorded, RecordedPart};
 
 impl Recorded {
     /// Returns the agent's words, thoughts and calls for evidence, each with the place of its part. The user's words,
@@ -19,7 +20,7 @@ impl Recorded {
                 Some(Activity::Thought(text.clone()))
             }
             RecordedPart::Call(call) if !matches!(call.division, Some(Division::Todos(_))) => {
-                Some(Activity::Called(call.as_seen()))
+                Some(Activity::called(seen(call)))
             }
             _ => None,
         };
@@ -44,37 +45,14 @@ fn printed(output: &str) -> &str {
     output
 }
 
-impl RecordedCall {
-    /// All texts of its arguments, a line each, without those that are secrets by their names.
-    pub fn asked(&self) -> String {
-        told_texts(&self.input)
-    }
-
-    /// Returns the texts that it replaced in files.
-    pub fn replaced(&self) -> Vec<Replaced> {
-        match &self.action {
-            Action::Wrote(paths) if self.state == CallState::Completed => {
-                replaced(&self.input, paths)
-            }
-            _ => Vec::new(),
+/// The call as evidence reads it.
+fn seen(call: &ToolCall) -> ToolCall {
+    let edits = match &call.action {
+        Action::Wrote(paths) if call.state == CallState::Completed && call.edits.is_empty() => {
+            edits(&call.input, paths)
         }
-    }
-
-    /// The call as evidence reads it.
-    pub fn as_seen(&self) -> Call {
-        Call {
-            tool: self.tool.clone(),
-            input: self.asked(),
-            output: printed(self.output.as_deref().unwrap_or_default()).to_owned(),
-            exit: self.exit,
-            failed: self.state == CallState::Failed,
-            action: self.action.clone(),
-            edits: match &self.action {
-                Action::Wrote(paths) if self.state == CallState::Completed => {
-                    with_places(edits(&self.input, paths), &self.noted)
-                }
-                _ => Vec::new(),
-            },
-        }
-    }
+        _ => call.edits.clone(),
+    };
+    let output = call.output.as_deref().map(|output| printed(output).to_owned());
+    ToolCall { output, edits, ..call.clone() }
 }

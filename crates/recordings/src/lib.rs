@@ -28,9 +28,8 @@ mod transcript;
 
 use std::collections::{BTreeMap, HashSet};
 
-use callstack_core::evidence::Action;
-use callstack_core::framing::Todo;
-use callstack_core::transcript::{CallState, MessageKind, Role};
+use callstack_core::framing::Division;
+use callstack_core::transcript::{MessageKind, Role, ToolCall};
 use serde_json::Value;
 
 pub use claude_code::noted_in;
@@ -38,7 +37,8 @@ pub use disk::{Progress, is_recording, joined, parts, read, read_all};
 pub use error::RecordingError;
 pub use link::links;
 pub use shelves::{Shelf, Shelved, shelves};
-pub use tool_input::Replaced;
+pub use tool_input::{Replaced, replaced_by};
+pub use tools::open_call;
 
 /// The program that wrote a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -216,7 +216,7 @@ impl Recorded {
     }
 
     /// Its tool calls.
-    pub fn calls(&self) -> impl DoubleEndedIterator<Item = &RecordedCall> {
+    pub fn calls(&self) -> impl DoubleEndedIterator<Item = &ToolCall> {
         self.parts.iter().filter_map(|part| match part {
             RecordedPart::Call(call) => Some(call.as_ref()),
             _ => None,
@@ -236,8 +236,8 @@ pub enum RecordedPart {
     },
     /// The model's thoughts, as far as they were recorded.
     Reasoning(String),
-    /// A tool call with its result.
-    Call(Box<RecordedCall>),
+    /// A tool call with its result; its edits only as far as the program noted their places.
+    Call(Box<ToolCall>),
     /// A file or an image, without its content.
     File {
         /// Its name or path; empty where none is.
@@ -247,72 +247,13 @@ pub enum RecordedPart {
     },
 }
 
-/// A recorded tool call.
-#[derive(Clone, Debug, PartialEq)]
-pub struct RecordedCall {
-    /// The call's id.
-    pub id: String,
-    /// The tool's name.
-    pub tool: String,
-    /// Its arguments.
-    pub input: Value,
-    /// The answer for the model; none where the recording ends before.
-    pub output: Option<String>,
-    /// How it ended.
-    pub state: CallState,
-    /// The exit code, where the recording has one.
-    pub exit: Option<i64>,
-    /// When it was answered: milliseconds since 1970.
-    pub answered_at: Option<i64>,
-    /// Its action, as far as the program's tools are known.
-    pub action: Action,
-    /// The division of work that it shows.
-    pub division: Option<Division>,
-    /// The program's notes on an edit: OpenCode's metadata, and for Claude Code the file before it.
-    pub noted: Value,
-}
-
-impl RecordedCall {
-    /// A call that has not been answered yet.
-    pub fn new(id: &str, tool: &str, input: Value) -> Self {
-        Self {
-            id: id.to_owned(),
-            tool: tool.to_owned(),
-            action: tools::action(tool, &input),
-            input,
-            output: None,
-            state: CallState::Open,
-            exit: None,
-            answered_at: None,
-            division: None,
-            noted: Value::Null,
-        }
-    }
-}
-
-/// A division of work that a recorded call shows.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Division {
-    /// The agent's whole todo list, as it stood after the call.
-    Todos(Vec<Todo>),
-    /// Work that was handed to a subagent.
-    Subagent {
-        /// The task, in a few words.
-        title: String,
-        /// The prompt of the subagent.
-        prompt: String,
-    },
-}
-
-impl Division {
-    /// Returns the work that a call of a program hands to a subagent, if it does.
-    pub fn handed_on(format: Format, tool: &str, input: &Value) -> Option<Self> {
-        match format {
-            Format::ClaudeCode => claude_code::handed_on(tool, input),
-            Format::OpenCode => opencode::handed_on(tool, input),
-            Format::Codex => codex::handed_on(tool, input),
-            Format::Pi | Format::SweAgent | Format::MiniSweAgent => None,
-        }
+/// Returns the work that a call of a program hands to a subagent, if it does.
+pub fn handed_on(format: Format, tool: &str, input: &Value) -> Option<Division> {
+    match format {
+        Format::ClaudeCode => claude_code::handed_on(tool, input),
+        Format::OpenCode => opencode::handed_on(tool, input),
+        Format::Codex => codex::handed_on(tool, input),
+        Format::Pi | Format::SweAgent | Format::MiniSweAgent => None,
     }
 }
 

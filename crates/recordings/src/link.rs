@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 
-use callstack_core::transcript::Role;
+use callstack_core::framing::Division;
+use callstack_core::transcript::{Role, ToolCall};
 
-use super::{Division, Parent, Recorded, RecordedCall, RecordedPart, Recording};
+use super::{Parent, Recorded, RecordedPart, Recording};
 
 /// The infix of the id of a subagent's session, after the id of the session that started it.
 pub(super) const AGENT: &str = ".agent-";
@@ -54,7 +55,7 @@ fn caller(
             calls.filter(|call| is_subagent(call)).map(move |call| (other, call))
         })
     };
-    let taken = |other: &Recording, call: &RecordedCall| {
+    let taken = |other: &Recording, call: &ToolCall| {
         let this = Parent { session: other.session.clone(), call: Some(call.id.clone()) };
         (0..recordings.len()).any(|place| parent_of(place) == Some(&this))
     };
@@ -64,11 +65,11 @@ fn caller(
     Some(Parent { session: other.session.clone(), call: Some(call.id.clone()) })
 }
 
-fn is_subagent(call: &RecordedCall) -> bool {
+fn is_subagent(call: &ToolCall) -> bool {
     matches!(call.division, Some(Division::Subagent { .. }))
 }
 
-fn was_told(call: &RecordedCall, told: &str) -> bool {
+fn was_told(call: &ToolCall, told: &str) -> bool {
     let Some(Division::Subagent { prompt, .. }) = &call.division else { return false };
     let prompt = prompt.trim();
     !prompt.is_empty() && told.contains(prompt)

@@ -8,9 +8,9 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::tools::{self, taken, text, words};
+use super::tools::{self, open_call, taken, text, words};
 use super::transcript::{Answer, Transcript};
-use super::{Format, Recorded, RecordedCall, RecordedPart, Recording, Usage, lines};
+use super::{Format, Recorded, RecordedPart, Recording, Usage, lines};
 
 #[derive(Deserialize)]
 struct Document<'a> {
@@ -105,7 +105,7 @@ impl Trajectory {
         let place = self.transcript.push(answer);
         for (at, (id, command)) in calls.into_iter().enumerate() {
             let id = id.unwrap_or_else(|| format!("call-{place}-{}", at + 1));
-            let call = RecordedCall::new(&id, "bash", json!({ "command": command }));
+            let call = open_call(&id, "bash", json!({ "command": command }));
             self.transcript.add(place, RecordedPart::Call(Box::new(call)));
             self.open.push_back(id);
         }

@@ -1,15 +1,14 @@
 //! The output of `opencode export`: one document with a session and its messages.
 
+use callstack_core::framing::Division;
 use callstack_core::transcript::{MessageKind, Role};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::tools::{self, taken, text, time, words};
+use super::tools::{self, open_call, taken, text, time, words};
 use super::transcript::{Answer, Transcript};
-use super::{
-    Division, Format, Parent, Recorded, RecordedCall, RecordedPart, Recording, Usage, lines,
-};
+use super::{Format, Parent, Recorded, RecordedPart, Recording, Usage, lines};
 
 #[derive(Deserialize)]
 struct Export<'a> {
@@ -161,7 +160,7 @@ fn agent_part(
             let mut state = taken(&mut part, "state");
             let id = text(&part["callID"]);
             let tool = text(&part["tool"]);
-            let mut call = RecordedCall::new(id, tool, taken(&mut state, "input"));
+            let mut call = open_call(id, tool, taken(&mut state, "input"));
             let status = text(&state["status"]);
             call.division = division(tool, &call.input, status);
             transcript.add(place, RecordedPart::Call(Box::new(call)));

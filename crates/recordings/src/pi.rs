@@ -6,9 +6,9 @@ use std::io::{self, BufRead};
 use callstack_core::transcript::{MessageKind, Role};
 use serde_json::Value;
 
-use super::tools::{self, taken, text, time, words};
+use super::tools::{self, open_call, taken, text, time, words};
 use super::transcript::{Answer, Transcript};
-use super::{Format, LEFT, Left, Recorded, RecordedCall, RecordedPart, Recording, Usage, lines};
+use super::{Format, LEFT, Left, Recorded, RecordedPart, Recording, Usage, lines};
 
 /// A record of the tree.
 struct Entry {
@@ -160,7 +160,7 @@ fn said(
                     "thinking" => RecordedPart::Reasoning(text(&part["thinking"]).to_owned()),
                     "toolCall" => {
                         let input = taken(part, "arguments");
-                        let call = RecordedCall::new(text(&part["id"]), text(&part["name"]), input);
+                        let call = open_call(text(&part["id"]), text(&part["name"]), input);
                         RecordedPart::Call(Box::new(call))
                     }
                     _ => words(tools::content(part), false),

@@ -7,9 +7,9 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::tools::{self, text, words};
+use super::tools::{self, open_call, text, words};
 use super::transcript::{Answer, Transcript};
-use super::{Format, Recorded, RecordedCall, RecordedPart, Recording, lines};
+use super::{Format, Recorded, RecordedPart, Recording, lines};
 
 #[derive(Deserialize)]
 struct Document<'a> {
@@ -90,7 +90,7 @@ fn take(
         return;
     }
     let id = format!("step-{}", place + 1);
-    let mut call = RecordedCall::new(&id, "bash", json!({ "command": action }));
+    let mut call = open_call(&id, "bash", json!({ "command": action }));
     let of_editor = editor::action(action, &state);
     let output = tools::content(&step["observation"]);
     let failed = of_editor.is_some() && editor::is_refused(&output);

@@ -1,36 +1,8 @@
 //! The arguments of tool calls, whichever program the tools belong to.
 
-use callstack_core::evidence::{Edit, hunks};
-use callstack_core::secrets::mask_named;
+use callstack_core::evidence::{Action, Edit, hunks};
+use callstack_core::transcript::{CallState, ToolCall, texts};
 use serde_json::Value;
-
-/// All texts in a value, a line each.
-pub fn texts(value: &Value) -> String {
-    joined(value, &|_, _| None)
-}
-
-/// The same with masks for values that only their names show to be secrets: the names are lost here.
-pub fn told_texts(value: &Value) -> String {
-    joined(value, &mask_named)
-}
-
-/// All texts in a value, a line each; `instead` may know by its name of another one for a text.
-fn joined(value: &Value, instead: &dyn Fn(&str, &str) -> Option<String>) -> String {
-    let texts = |value: &Value| joined(value, instead);
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Number(number) => number.to_string(),
-        Value::Array(items) => items.iter().map(texts).collect::<Vec<_>>().join("\n"),
-        Value::Object(fields) => {
-            let text = |(name, value): (&String, &Value)| {
-                let other = value.as_str().and_then(|text| instead(name, text));
-                other.unwrap_or_else(|| texts(value))
-            };
-            fields.iter().map(text).collect::<Vec<_>>().join("\n")
-        }
-        Value::Null | Value::Bool(_) => String::new(),
-    }
-}
 
 /// Names that programs give to the old and to the new text.
 const PAIRS: [(&str, &str); 4] = [
@@ -115,8 +87,16 @@ pub struct Replaced {
     pub text: Option<String>,
 }
 
+/// Returns the texts that a call replaced in files.
+pub fn replaced_by(call: &ToolCall) -> Vec<Replaced> {
+    match &call.action {
+        Action::Wrote(paths) if call.state == CallState::Completed => replaced(&call.input, paths),
+        _ => Vec::new(),
+    }
+}
+
 /// Returns the texts that a call replaces that wrote the files `written`.
-pub fn replaced(input: &Value, written: &[String]) -> Vec<Replaced> {
+fn replaced(input: &Value, written: &[String]) -> Vec<Replaced> {
     let patch = texts(input);
     if patch.contains(PATCH) {
         return replaced_by_patch(&patch);
@@ -237,18 +217,6 @@ mod tests {
             { "oldText": "three", "newText": "" },
         ] });
         assert_eq!(told(&input), [replaced("one", "two"), replaced("three", "")]);
-    }
-
-    #[test]
-    fn a_text_that_only_its_name_makes_a_secret_is_masked() {
-        let secret = ["swordfish", "9"].concat();
-        let input = json!({ "user": "me", "login": { "password": secret, "tokens": 12 } });
-        assert!(texts(&input).contains(&secret));
-        let told = told_texts(&input);
-        assert!(!told.contains(&secret), "{told}");
-        for part in ["me", "‹masked: password›", "12"] {
-            assert!(told.lines().any(|line| line == part), "{part} in {told}");
-        }
     }
 
     #[test]

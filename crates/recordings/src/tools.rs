@@ -2,11 +2,18 @@
 
 use callstack_core::evidence::Action;
 use callstack_core::framing::{Todo, TodoStatus};
+use callstack_core::transcript::{CallState, ToolCall};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::RecordedPart;
-pub(super) use crate::tool_input::texts;
+pub(super) use callstack_core::transcript::texts;
+
+/// Returns a call that has not been answered yet.
+pub fn open_call(id: &str, tool: &str, input: Value) -> ToolCall {
+    let action = action(tool, &input);
+    ToolCall { input, action, ..ToolCall::new(id, tool, CallState::Open) }
+}
 
 /// Returns the action of a call, by the names that the programs give their tools and arguments.
 pub(super) fn action(tool: &str, input: &Value) -> Action {

@@ -4,9 +4,9 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use callstack_core::evidence::Action;
-use callstack_core::transcript::{CallState, MessageKind};
+use callstack_core::transcript::{CallState, MessageKind, ToolCall};
 
-use super::{Recorded, RecordedCall, RecordedPart};
+use super::{Recorded, RecordedPart};
 
 /// Messages as they are read.
 #[derive(Default)]
@@ -61,7 +61,7 @@ impl Transcript {
         self.calls.get(call).map(|(place, _)| *place)
     }
 
-    pub(super) fn call(&mut self, id: &str) -> Option<&mut RecordedCall> {
+    pub(super) fn call(&mut self, id: &str) -> Option<&mut ToolCall> {
         let (place, part) = *self.calls.get(id)?;
         match self.messages.get_mut(place)?.parts.get_mut(part)? {
             // A message that was taken back may have left its place to another.
@@ -76,7 +76,7 @@ impl Transcript {
         call.state = if answer.failed { CallState::Failed } else { CallState::Completed };
         call.exit = answer.exit.filter(|_| matches!(call.action, Action::Ran(_))).or(call.exit);
         call.output = Some(answer.output);
-        call.answered_at = answer.at;
+        call.ended = answer.at;
         if let (Some(place), Some(record)) = (self.place_of(id), record) {
             self.keep(place, record);
         }

@@ -2,8 +2,10 @@
 
 use std::fmt::Write as _;
 
+use callstack_core::framing::Division;
+use callstack_core::transcript::ToolCall;
 use callstack_core::transcript::{MessageKind, Role};
-use callstack_recordings::{Division, Left, Recorded, RecordedCall, RecordedPart, Recording};
+use callstack_recordings::{Left, Recorded, RecordedPart, Recording};
 
 pub(crate) fn told(recordings: &[Recording]) -> String {
     let mut text = String::new();
@@ -71,15 +73,13 @@ fn of_message(message: &Recorded) -> String {
     text
 }
 
-fn of_call(call: &RecordedCall) -> String {
-    let RecordedCall {
-        id, tool, input, output, state, exit, answered_at, action, division, ..
-    } = call;
+fn of_call(call: &ToolCall) -> String {
+    let ToolCall { id, tool, input, output, state, exit, ended, action, division, .. } = call;
     let mut text = format!("    calls {tool} {id} {input}\n      {action:?}, {state:?}");
     if let Some(exit) = exit {
         write!(text, ", exit {exit}").unwrap();
     }
-    if let Some(at) = answered_at {
+    if let Some(at) = ended {
         write!(text, ", at {at}").unwrap();
     }
     writeln!(text, ": {output:?}").unwrap();

@@ -4,7 +4,8 @@
 use std::collections::HashMap;
 
 use callstack_core::evidence::terms::relative;
-use callstack_recordings::RecordedCall;
+use callstack_core::transcript::ToolCall;
+use callstack_recordings::replaced_by;
 
 use crate::item::ItemNum;
 use crate::requests::{Played, Requests};
@@ -23,9 +24,9 @@ pub struct Change {
 }
 
 /// The changes that a call made, a file each.
-pub(crate) fn changes(call: &RecordedCall, item: ItemNum, project: &str) -> Vec<Change> {
+pub(crate) fn changes(call: &ToolCall, item: ItemNum, project: &str) -> Vec<Change> {
     let mut changes: Vec<Change> = Vec::new();
-    for replaced in call.replaced() {
+    for replaced in replaced_by(call) {
         let at = place(&mut changes, relative(&replaced.path, project), item);
         changes[at].replaced.extend(replaced.text);
     }

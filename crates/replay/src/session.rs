@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use callstack_core::evidence::terms::relative;
 use callstack_core::evidence::{Action, Activity};
-use callstack_core::framing::{FramingMessage, WorkMarker};
+use callstack_core::framing::{Division, FramingMessage, WorkMarker};
 use callstack_core::masking::subject::Subject;
 use callstack_core::named_steps::is_ours;
-use callstack_core::transcript::{CallState, Message, MessageKind, Part, PartBody, Role};
-use callstack_recordings::{Division, Recorded, RecordedCall, RecordedPart, Recording, Usage};
+use callstack_core::transcript::{CallState, Message, MessageKind, Part, PartBody, Role, ToolCall};
+use callstack_recordings::{Recorded, RecordedPart, Recording, Usage};
 use serde_json::Value;
 
 use crate::changes::{self, Change};
@@ -124,9 +124,9 @@ impl Session {
     }
 
     /// The tool call that a part of a message is.
-    pub(crate) fn called(&self, message: usize, part: usize) -> Option<Activity> {
+    pub(crate) fn called(&self, message: usize, part: usize) -> Option<&Activity> {
         let call = self.tool_calls.get(&(message, part))?;
-        self.activities.get(*call).cloned()
+        self.activities.get(*call)
     }
 
     /// Returns the subject of a call's result, where a newer one may replace it.
@@ -167,7 +167,7 @@ impl Session {
         for (place, (part, activity)) in happened.iter().enumerate() {
             self.tool_calls.insert((at, *part), self.activities.len() + place);
             if let Activity::Called(call) = activity
-                && !call.failed
+                && !call.is_failed()
             {
                 self.subjects.insert((at, *part), Subject::of(call));
             }
@@ -314,14 +314,14 @@ fn marks(recorded: &Recorded) -> Vec<WorkMarker> {
 fn output(recorded: &Recorded) -> String {
     let texts = recorded.parts.iter().filter_map(|part| match part {
         RecordedPart::Text { text, .. } => Some(text.clone()),
-        RecordedPart::Call(call) => Some(call.asked()),
+        RecordedPart::Call(call) => Some(call.input_text()),
         RecordedPart::Reasoning(_) | RecordedPart::File { .. } => None,
     });
     texts.collect::<Vec<_>>().join("\n")
 }
 
 /// Returns a call as the model wrote it: the tool's name, and a line for each argument.
-fn written(call: &RecordedCall) -> String {
+fn written(call: &ToolCall) -> String {
     let mut text = call.tool.clone();
     let mut line = |name: &str, value: &Value| {
         text.push('\n');

@@ -6,10 +6,10 @@ use callstack_core::frame::{Frame, FrameNum};
 use callstack_core::secrets::mask;
 use callstack_core::text::estimate_tokens;
 use callstack_core::trace::{
-    FrameTrace, ModelCall, Owners, ParentTrace, SessionTrace, Step, ToolCall, Usage, WeighedCall,
+    FrameTrace, ModelCall, Owners, ParentTrace, SessionTrace, Step, ToolStep, Usage, WeighedCall,
 };
-use callstack_core::transcript::CallState;
-use callstack_recordings::{Recorded, RecordedCall, RecordedPart, Recording};
+use callstack_core::transcript::ToolCall;
+use callstack_recordings::{Recorded, RecordedPart, Recording};
 
 use crate::replay::Replay;
 use crate::ways::Strategy;
@@ -132,18 +132,20 @@ impl Making<'_> {
         }
     }
 
-    fn tool(&self, call: &RecordedCall, at: i64, frame: Option<FrameNum>) -> ToolCall {
+    fn tool(&self, call: &ToolCall, at: i64, frame: Option<FrameNum>) -> ToolStep {
         let output = call.output.as_deref();
         let tokens = self.tokens(&call.input.to_string()) + output.map_or(0, |it| self.tokens(it));
-        ToolCall {
-            id: call.id.clone(),
-            tool: call.tool.clone(),
+        ToolStep {
             frame,
             from: at,
-            to: call.answered_at.unwrap_or(at).max(at),
-            failed: call.state == CallState::Failed,
+            to: call.ended.unwrap_or(at).max(at),
             tokens,
-            content: None,
+            call: ToolCall {
+                began: call.began,
+                ended: call.ended,
+                ..ToolCall::new(&call.id, &call.tool, call.state)
+            },
+            has_content: false,
         }
     }
 

@@ -3,11 +3,9 @@
 use std::collections::BTreeMap;
 
 use callstack_core::evidence::Action;
-use callstack_core::framing::{Todo, TodoStatus};
-use callstack_core::transcript::{CallState, MessageKind, Role};
-use callstack_recordings::{
-    Division, Format, Recorded, RecordedCall, RecordedPart, Recording, Skipped, Usage,
-};
+use callstack_core::framing::{Division, Todo, TodoStatus};
+use callstack_core::transcript::{CallState, MessageKind, Role, ToolCall};
+use callstack_recordings::{Format, Recorded, RecordedPart, Recording, Skipped, Usage};
 use serde_json::json;
 
 /// A session in the making; a second passes with every message.
@@ -98,21 +96,14 @@ pub(crate) fn words(text: &str) -> RecordedPart {
     RecordedPart::Text { text: text.to_owned(), synthetic: false }
 }
 
-fn call(tool: &str, input: serde_json::Value, output: &str) -> RecordedCall {
+fn call(tool: &str, input: serde_json::Value, output: &str) -> ToolCall {
     // Ids of calls are unique in a session; their form does not matter.
     static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(0);
     let number = NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-    RecordedCall {
-        id: format!("call-{number}"),
-        tool: tool.to_owned(),
+    ToolCall {
         input,
         output: Some(output.to_owned()),
-        state: CallState::Completed,
-        exit: None,
-        answered_at: None,
-        action: Action::Other,
-        division: None,
-        noted: serde_json::Value::Null,
+        ..ToolCall::new(format!("call-{number}"), tool, CallState::Completed)
     }
 }
 

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use callstack_core::framing::{Todo, TodoStatus};
-use callstack_core::transcript::{CallState, MessageKind, Role};
-use callstack_recordings::{Division, Recorded, RecordedCall, RecordedPart, Recording};
+use callstack_core::framing::{Division, Todo, TodoStatus};
+use callstack_core::transcript::{CallState, MessageKind, Role, ToolCall};
+use callstack_recordings::{Recorded, RecordedPart, Recording};
 use callstack_scripted_model::{Call, Step};
 use serde_json::{Value, json};
 
@@ -125,7 +125,7 @@ impl Session {
         turn.steps.push(Played { step, todos });
     }
 
-    fn call(&mut self, call: &RecordedCall, moved: &dyn Fn(&str) -> String) -> Call {
+    fn call(&mut self, call: &ToolCall, moved: &dyn Fn(&str) -> String) -> Call {
         let name: String = call.tool.to_lowercase();
         let (name, arguments) = match &call.division {
             Some(Division::Todos(list)) => ("todowrite".to_owned(), json!({"todos": todos(list)})),

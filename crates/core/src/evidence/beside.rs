@@ -1,16 +1,17 @@
 //! Calls that were made together with the end of a span: the author of the results had not seen their ends.
 
 use super::gather::command_line;
-use super::{Action, Call, errors};
+use super::{Action, errors};
 use crate::secrets::mask;
 use crate::text::cap;
+use crate::transcript::ToolCall;
 
 /// The longest name that is shown, in bytes.
 const NAME: usize = 160;
 
 /// Returns the outcome of a call that the results could not take into account: that it failed, or, where it is
 /// `open`, that its end was not observed. None for a call that went well.
-pub fn unseen_outcome(call: &Call, open: bool, project: &str) -> Option<String> {
+pub fn unseen_outcome(call: &ToolCall, open: bool, project: &str) -> Option<String> {
     if !open && !call.has_failed() {
         return None;
     }
@@ -25,31 +26,33 @@ pub fn unseen_outcome(call: &Call, open: bool, project: &str) -> Option<String> 
     }
     let exit = call.exit.filter(|exit| *exit != 0);
     let how = exit.map_or_else(|| "failed".to_owned(), |exit| format!("failed with exit {exit}"));
-    let output = mask(&call.output);
+    let output = mask(call.output_text());
     Some(match errors::telling_line(&call.action, &output) {
         Some(line) => format!("{name} {how}: {line}"),
         None => format!("{name} {how}"),
     })
 }
 
-fn named(call: &Call, path: &str) -> String {
+fn named(call: &ToolCall, path: &str) -> String {
     format!("{} {}", call.tool, cap(&mask(path), NAME))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::transcript::CallState;
 
-    fn of(action: Action, exit: Option<i64>, failed: bool, output: &str) -> Call {
-        let output = output.to_owned();
-        Call { tool: "edit".to_owned(), action, exit, failed, output, ..Call::default() }
+    fn of(action: Action, exit: Option<i64>, failed: bool, output: &str) -> ToolCall {
+        let state = if failed { CallState::Failed } else { CallState::Completed };
+        let output = Some(output.to_owned());
+        ToolCall { output, exit, action, ..ToolCall::new("", "edit", state) }
     }
 
     #[test]
     fn only_what_the_results_could_not_know_is_told() {
         let ran = || Action::Ran("cargo  test -p x".to_owned());
         let wrote = Action::Wrote(vec!["src/a.rs".to_owned()]);
-        let told = |call: &Call, open| unseen_outcome(call, open, "");
+        let told = |call: &ToolCall, open| unseen_outcome(call, open, "");
         assert_eq!(told(&of(ran(), Some(0), false, "ok"), false), None);
         assert_eq!(
             told(&of(ran(), Some(101), false, "running\nerror: test failed\n"), false).unwrap(),

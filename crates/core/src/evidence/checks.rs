@@ -3,11 +3,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Call;
 use super::chain::{Segment, exits, segments};
 use super::runners::{Summary, TestCounts, summaries};
 use crate::secrets::mask;
 use crate::text::{CUT, cap};
+use crate::transcript::ToolCall;
 
 /// The longest command that is shown, in bytes.
 const COMMAND: usize = 200;
@@ -45,7 +45,7 @@ impl CheckRun {
 }
 
 /// The checks in a call that ran a command.
-pub(super) fn checks(command: &str, call: &Call, project: &str) -> Vec<CheckRun> {
+pub(super) fn checks(command: &str, call: &ToolCall, project: &str) -> Vec<CheckRun> {
     let masked = mask(command);
     let segments = segments(&masked);
     let exits = exits(&masked, &segments, known_exit(call));
@@ -57,7 +57,7 @@ pub(super) fn checks(command: &str, call: &Call, project: &str) -> Vec<CheckRun>
     if known.is_empty() {
         return Vec::new();
     }
-    let output = mask(&call.output);
+    let output = mask(call.output_text());
     let is_cut = is_cut(&output);
     let tested = known.iter().filter(|(_, kind)| *kind == CheckKind::Tests).count();
     let found = summaries(&output);
@@ -108,13 +108,13 @@ pub(super) fn checks(command: &str, call: &Call, project: &str) -> Vec<CheckRun>
 
 /// Returns the exit code of a line as its host reports it: a call that failed without one may have been refused, or
 /// cut off. None where a folder that it changes into doesn't exist.
-fn known_exit(call: &Call) -> Option<i64> {
-    let is_lost = call.output.contains("cd:") && call.output.contains("No such file");
+fn known_exit(call: &ToolCall) -> Option<i64> {
+    let is_lost = call.output_text().contains("cd:") && call.output_text().contains("No such file");
     call.exit.filter(|exit| *exit == 0 || !is_lost)
 }
 
 /// The commands of a line, each with its exit code where that is known.
-pub(super) fn parts(command: &str, call: &Call, project: &str) -> Vec<(String, Option<i64>)> {
+pub(super) fn parts(command: &str, call: &ToolCall, project: &str) -> Vec<(String, Option<i64>)> {
     let masked = mask(command);
     let segments = segments(&masked);
     let exits = exits(&masked, &segments, known_exit(call));

@@ -3,7 +3,7 @@ use crate::evidence::Action;
 
 fn told(command: &str, exit: Option<i64>, output: &str) -> String {
     let action = Action::Ran(command.to_owned());
-    let call = Call { action, exit, output: output.to_owned(), ..Call::default() };
+    let call = ToolCall { action, exit, output: Some(output.to_owned()), ..ToolCall::default() };
     let found = checks(command, &call, "/app");
     let told = |it: &CheckRun| Some(format!("`{}`: {}", it.line, it.how()?));
     found.iter().filter_map(told).collect::<Vec<_>>().join("\n")

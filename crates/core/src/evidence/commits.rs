@@ -1,25 +1,25 @@
 //! Commits of git that a command made.
 
-use super::Call;
 use super::chain::{exits, segments};
 use crate::secrets::mask;
 use crate::text::{CUT, cap};
+use crate::transcript::ToolCall;
 
 /// The longest subject that is shown, in bytes.
 const SUBJECT: usize = 72;
 
 /// Returns the commits that a command made, in order, such as `c24c088 "Keep the order"`: as git prints them, or with
 /// the subject from the command alone where git was asked to be quiet.
-pub(super) fn commits(command: &str, call: &Call) -> Vec<String> {
+pub(super) fn commits(command: &str, call: &ToolCall) -> Vec<String> {
     let segments = segments(command);
     let is_commit = |text: &str| {
         let mut words = text.split_whitespace();
         words.next() == Some("git") && words.take(3).any(|word| word == "commit")
     };
-    if call.failed || !segments.iter().any(|segment| is_commit(segment.text)) {
+    if call.is_failed() || !segments.iter().any(|segment| is_commit(segment.text)) {
         return Vec::new();
     }
-    let printed: Vec<String> = call.output.lines().filter_map(printed).collect();
+    let printed: Vec<String> = call.output_text().lines().filter_map(printed).collect();
     if !printed.is_empty() {
         return printed;
     }
@@ -28,7 +28,7 @@ pub(super) fn commits(command: &str, call: &Call) -> Vec<String> {
     let made = made.filter(|(segment, exit)| is_commit(segment.text) && *exit == Some(0));
     let subjects = made.filter_map(|(segment, _)| subject(command, segment.text));
     subjects
-        .map(|subject| match shown(&call.output, &subject) {
+        .map(|subject| match shown(call.output_text(), &subject) {
             Some(hash) => format!("{hash} {}", quoted(&subject)),
             None => quoted(&subject),
         })
@@ -100,11 +100,11 @@ mod tests {
     use super::*;
 
     fn made(command: &str, output: &str, exit: i64) -> Vec<String> {
-        let call = Call {
-            output: output.to_owned(),
+        let call = ToolCall {
+            output: Some(output.to_owned()),
             exit: Some(exit),
             action: Action::Ran(command.to_owned()),
-            ..Call::default()
+            ..ToolCall::default()
         };
         commits(command, &call)
     }

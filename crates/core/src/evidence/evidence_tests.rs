@@ -2,22 +2,29 @@ use insta::assert_snapshot;
 use proptest::prelude::*;
 
 use super::*;
+use crate::transcript::CallState;
 
 pub(super) fn ran(command: &str, output: &str, exit: i64) -> Activity {
-    Activity::Called(Call {
+    Activity::called(ToolCall {
         tool: "bash".to_owned(),
-        input: command.to_owned(),
-        output: output.to_owned(),
+        input: command.into(),
+        output: Some(output.to_owned()),
         exit: Some(exit),
         action: Action::Ran(command.to_owned()),
-        ..Call::default()
+        ..ToolCall::default()
     })
 }
 
 pub(super) fn read(path: &str, output: &str) -> Activity {
     let action = Action::Read(path.to_owned());
-    let (input, output) = (path.to_owned(), output.to_owned());
-    Activity::Called(Call { tool: "read".to_owned(), input, output, action, ..Call::default() })
+    let (input, output) = (path.into(), Some(output.to_owned()));
+    Activity::called(ToolCall {
+        tool: "read".to_owned(),
+        input,
+        output,
+        action,
+        ..ToolCall::default()
+    })
 }
 
 pub(super) fn edited(path: &str, before: &str, after: &str) -> Activity {
@@ -30,12 +37,12 @@ pub(super) fn edited(path: &str, before: &str, after: &str) -> Activity {
 }
 
 pub(super) fn wrote(edit: Edit) -> Activity {
-    Activity::Called(Call {
+    Activity::called(ToolCall {
         tool: "edit".to_owned(),
-        input: format!("{}\n{}", edit.path, edit.after),
+        input: format!("{}\n{}", edit.path, edit.after).into(),
         action: Action::Wrote(vec![edit.path.clone()]),
         edits: vec![edit],
-        ..Call::default()
+        ..ToolCall::default()
     })
 }
 
@@ -485,8 +492,10 @@ fn activity() -> impl Strategy<Value = Activity> {
     let ended = (proptest::option::of(-1_i64..3), any::<bool>());
     let call = (text(), text(), ended, action, edits).prop_map(
         |(input, output, (exit, failed), action, edits)| {
-            let tool = "tool".to_owned();
-            Activity::Called(Call { tool, input, output, exit, failed, action, edits })
+            let state = if failed { CallState::Failed } else { CallState::Completed };
+            let (input, output) = (input.into(), Some(output));
+            let call = ToolCall::new("call", "tool", state);
+            Activity::called(ToolCall { input, output, exit, action, edits, ..call })
         },
     );
     prop_oneof![text().prop_map(Activity::Said), text().prop_map(Activity::Thought), call]
@@ -505,8 +514,8 @@ fn all_of(span: &[Activity]) -> String {
         match activity {
             Activity::Said(text) | Activity::Thought(text) => add(text),
             Activity::Called(call) => {
-                add(&call.input);
-                add(&call.output);
+                add(&call.input_text());
+                add(call.output_text());
                 match &call.action {
                     Action::Ran(text) | Action::Read(text) => add(text),
                     Action::Wrote(paths) => paths.iter().for_each(|path| add(path)),

@@ -10,11 +10,12 @@ use serde::{Deserialize, Serialize};
 
 use super::room::is_experiment;
 use super::terms::{file_name, relative};
-use super::{Action, Activity, Call, Edit};
+use super::{Action, Activity, Edit};
 use crate::masking::subject::numbered;
 use crate::outline::{definitions, is_outlined, outline};
 use crate::secrets::secrets;
 use crate::text::estimate_tokens;
+use crate::transcript::ToolCall;
 
 /// Estimated tokens of the content of files that stays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,11 +114,8 @@ pub(super) fn kept(span: &[Activity], project: &str, limits: Limits) -> KeptFile
     }
 }
 
-fn succeeded(span: &[Activity]) -> impl DoubleEndedIterator<Item = &Call> {
-    span.iter().filter_map(|activity| match activity {
-        Activity::Called(call) if !call.has_failed() => Some(call),
-        _ => None,
-    })
+fn succeeded(span: &[Activity]) -> impl DoubleEndedIterator<Item = &ToolCall> {
+    span.iter().filter_map(Activity::call).filter(|call| !call.has_failed())
 }
 
 /// Texts that were written, the newest first as far as they fit, each whole.
@@ -181,7 +179,7 @@ fn heads(span: &[Activity], project: &str, passages: &[Passage], room: usize) ->
             followed.retain(|head| !removed.takes(&head.path, project));
         }
         if let Action::Read(path) = &call.action {
-            show(&mut followed, path, head(path, &exact_lines(&call.output)));
+            show(&mut followed, path, head(path, &exact_lines(call.output_text())));
         }
         for edit in &call.edits {
             let Some(before) = edit.before.as_deref() else {
@@ -279,7 +277,7 @@ fn outlines(span: &[Activity], room: usize) -> Vec<FileOutline> {
     for call in succeeded(span).rev() {
         let Action::Read(path) = &call.action else { continue };
         if read.len() < FILES && !path.contains(['\n', '\r']) && known.insert(path.as_str()) {
-            read.push((path, numbered_lines(&call.output)));
+            read.push((path, numbered_lines(call.output_text())));
         }
     }
     read.retain(|(_, lines)| !lines.is_empty());

@@ -14,17 +14,22 @@ fn edit(path: &str, before: Option<&str>, after: &str) -> Activity {
         ..Edit::default()
     };
     let (tool, action) = ("edit".to_owned(), Action::Wrote(vec![path.to_owned()]));
-    Activity::Called(Call { tool, action, edits: vec![edit], ..Call::default() })
+    Activity::called(ToolCall { tool, action, edits: vec![edit], ..ToolCall::default() })
 }
 
 fn read(path: &str, output: &str) -> Activity {
     let (tool, action) = ("read".to_owned(), Action::Read(path.to_owned()));
-    Activity::Called(Call { tool, action, output: output.to_owned(), ..Call::default() })
+    Activity::called(ToolCall {
+        tool,
+        action,
+        output: Some(output.to_owned()),
+        ..ToolCall::default()
+    })
 }
 
 fn ran(command: &str) -> Activity {
     let (tool, action) = ("bash".to_owned(), Action::Ran(command.to_owned()));
-    Activity::Called(Call { tool, action, exit: Some(0), ..Call::default() })
+    Activity::called(ToolCall { tool, action, exit: Some(0), ..ToolCall::default() })
 }
 
 fn texts(kept: &KeptFiles) -> Vec<(&str, &str)> {
@@ -63,7 +68,7 @@ fn experiments_do_not_stay() {
 fn what_was_removed_or_failed_or_has_a_secret_does_not_stay() {
     let mut failed = edit("a.rs", Some("x"), "fn not_there() {}");
     if let Activity::Called(call) = &mut failed {
-        call.failed = true;
+        call.state = crate::transcript::CallState::Failed;
     }
     let secret = format!("let key = \"sk-ant-{}\";", "api03-Zx81Qw9Er2Ty3Ui4Op5As6Df7Gh8Jk9");
     let span = [
@@ -220,8 +225,8 @@ proptest! {
         for (_, head) in heads_of(&written, Limits { heads: room, ..Limits::NONE }) {
             prop_assert!(file.starts_with(&head), "{head:?} in {file:?}");
         }
-        if room == 400 && let Some(Activity::Called(Call { edits, .. })) = span.last() {
-            let last = &edits[0].after;
+        if room == 400 && let Some(call) = span.last().and_then(Activity::call) {
+            let last = &call.edits[0].after;
             let stays = kept.passages.iter().any(|it| it.text.contains(last.as_str()));
             prop_assert!(stays || last.is_empty());
         }

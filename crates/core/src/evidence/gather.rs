@@ -10,10 +10,11 @@ use super::hunks::{Hunk, HunkLine};
 use super::reads::{FileRead, shown};
 use super::room::is_beside;
 use super::terms::relative;
-use super::{Action, Activity, Call, Failure, errors, reasons, shell};
+use super::{Action, Activity, Failure, errors, reasons, shell};
 use crate::named_steps::{is_our_command, is_ours};
 use crate::secrets::{mask, secrets};
 use crate::text::cap;
+use crate::transcript::ToolCall;
 
 /// Files of a span that are followed.
 const FILES: usize = 200;
@@ -124,13 +125,13 @@ struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    fn called(&mut self, call: &'a Call, edited: &HashSet<&str>) {
+    fn called(&mut self, call: &'a ToolCall, edited: &HashSet<&str>) {
         if !is_own(call) {
             self.all.took(call, self.project);
             self.showed(call, edited);
         }
         match &call.action {
-            Action::Wrote(paths) if !call.failed => return self.wrote(paths, call),
+            Action::Wrote(paths) if !call.is_failed() => return self.wrote(paths, call),
             Action::Ran(command) => self.ran(command, call),
             _ => {}
         }
@@ -138,7 +139,7 @@ impl<'a> Work<'a> {
         (self.said, self.thought, self.explained) = (None, None, None);
     }
 
-    fn showed(&mut self, call: &'a Call, edited: &HashSet<&str>) {
+    fn showed(&mut self, call: &'a ToolCall, edited: &HashSet<&str>) {
         for shown in shown(call, self.project) {
             let path = shown.path.clone();
             if let Some(file) = self.files.iter_mut().find(|file| file.path == path) {
@@ -151,7 +152,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    fn ran(&mut self, command: &str, call: &Call) {
+    fn ran(&mut self, command: &str, call: &ToolCall) {
         let found = checks(command, call, self.project);
         if !found.is_empty() {
             self.checked = true;
@@ -184,7 +185,7 @@ impl<'a> Work<'a> {
         }
     }
 
-    fn wrote(&mut self, paths: &[String], call: &'a Call) {
+    fn wrote(&mut self, paths: &[String], call: &'a ToolCall) {
         let relative = |path| relative(path, self.project);
         for path in paths.iter().map(|path| relative(path)).filter(|it| is_path(it)) {
             self.since.retain(|it| it != path);
@@ -228,15 +229,12 @@ impl<'a> Work<'a> {
     }
 }
 
-fn calls(span: &[Activity]) -> impl Iterator<Item = &Call> {
-    span.iter().filter_map(|activity| match activity {
-        Activity::Called(call) => Some(call),
-        _ => None,
-    })
+fn calls(span: &[Activity]) -> impl Iterator<Item = &ToolCall> {
+    span.iter().filter_map(Activity::call)
 }
 
 /// Whether it is a call of callstack itself, whose answer is in its store already.
-fn is_own(call: &Call) -> bool {
+fn is_own(call: &ToolCall) -> bool {
     match &call.action {
         Action::Ran(command) => is_our_command(command),
         _ => is_ours(&call.tool),
@@ -280,7 +278,7 @@ fn is_path(path: &str) -> bool {
 
 impl Gathered {
     /// Records how a call ended, and what it read.
-    fn took(&mut self, call: &Call, project: &str) {
+    fn took(&mut self, call: &ToolCall, project: &str) {
         let (what, is_told) = match &call.action {
             Action::Ran(command) => {
                 let line = command_line(command, project);
@@ -296,7 +294,7 @@ impl Gathered {
         let bare = without_assignments(&what);
         self.failures.retain(|failure| without_assignments(&failure.what) != bare);
         if call.has_failed() {
-            let output = mask(&call.output);
+            let output = mask(call.output_text());
             let how = errors::telling_line(&call.action, &output);
             if let (Some(how), true) = (how, is_told) {
                 self.failures.push(Failure { what, how: how.to_owned() });

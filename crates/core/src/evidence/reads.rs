@@ -5,10 +5,11 @@ use std::borrow::Cow;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::Action;
 use super::chain::segments;
 use super::terms::relative;
-use super::{Action, Call};
 use crate::masking::subject::numbered;
+use crate::transcript::ToolCall;
 
 /// A file that was read.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -100,7 +101,7 @@ impl ShownFile<'_> {
 }
 
 /// The files that a call showed, as it names them relative to the project.
-pub(super) fn shown<'a>(call: &'a Call, project: &str) -> Vec<ShownFile<'a>> {
+pub(super) fn shown<'a>(call: &'a ToolCall, project: &str) -> Vec<ShownFile<'a>> {
     match &call.action {
         Action::Read(path) if !path.is_empty() && !path.contains(['\n', '\r']) => {
             read(call, relative(path, project)).into_iter().collect()
@@ -111,7 +112,7 @@ pub(super) fn shown<'a>(call: &'a Call, project: &str) -> Vec<ShownFile<'a>> {
 }
 
 /// The files that a call read, in whole or in part, relative to the project.
-pub fn files_read(call: &Call, project: &str) -> Vec<String> {
+pub fn files_read(call: &ToolCall, project: &str) -> Vec<String> {
     let found = if call.has_failed() { Vec::new() } else { shown(call, project) };
     found.into_iter().map(|file| file.path.into_owned()).collect()
 }
@@ -120,8 +121,8 @@ pub fn files_read(call: &Call, project: &str) -> Vec<String> {
 const GOES_ON: [&str; 5] =
     ["File has more lines", "Use offset=", "Use 'offset'", "more lines in file", "truncated"];
 
-fn read<'a>(call: &'a Call, path: &'a str) -> Option<ShownFile<'a>> {
-    let output = call.output.as_str();
+fn read<'a>(call: &'a ToolCall, path: &'a str) -> Option<ShownFile<'a>> {
+    let output = call.output_text();
     if output.contains("<type>directory</type>") {
         return None;
     }
@@ -142,7 +143,7 @@ fn read<'a>(call: &'a Call, path: &'a str) -> Option<ShownFile<'a>> {
         .unwrap_or_default();
     let goes_on = GOES_ON.iter().any(|words| tail.contains(words));
     let asked = call
-        .input
+        .input_text()
         .lines()
         .any(|line| !line.is_empty() && line.bytes().all(|it| it.is_ascii_digit()));
     let from_start = lines.first().is_none_or(|(first, _)| *first == 1);
@@ -153,7 +154,7 @@ fn read<'a>(call: &'a Call, path: &'a str) -> Option<ShownFile<'a>> {
 }
 
 /// Files that commands print whole or in part, where nothing else is in the output.
-fn by_command<'a>(command: &str, call: &'a Call, project: &str) -> Vec<ShownFile<'a>> {
+fn by_command<'a>(command: &str, call: &'a ToolCall, project: &str) -> Vec<ShownFile<'a>> {
     if call.has_failed() {
         return Vec::new();
     }
@@ -182,9 +183,9 @@ fn by_command<'a>(command: &str, call: &'a Call, project: &str) -> Vec<ShownFile
             let one = alone && files.len() == 1 && *program != "nl";
             let first = range.map_or(1, |(first, _)| first);
             let lines: Vec<(usize, &str)> =
-                if one { (first..).zip(call.output.lines()).collect() } else { Vec::new() };
+                if one { (first..).zip(call.output_text().lines()).collect() } else { Vec::new() };
             let path = relative(path, project).to_owned();
-            let cut = call.output.contains("truncated");
+            let cut = call.output_text().contains("truncated");
             let lines = if cut { Vec::new() } else { lines };
             // Fewer lines than were asked for: there are no more.
             let asked = range.map(|(first, last)| last.saturating_sub(first) + 1);

@@ -2,17 +2,21 @@ use super::*;
 
 fn read(input: &str, output: &str) -> String {
     let action = Action::Read("/app/src/a.rs".to_owned());
-    let call =
-        Call { action, input: input.to_owned(), output: output.to_owned(), ..Call::default() };
+    let call = ToolCall {
+        action,
+        input: input.into(),
+        output: Some(output.to_owned()),
+        ..ToolCall::default()
+    };
     of(&call)
 }
 
 fn ran(command: &str, output: &str) -> String {
     let action = Action::Ran(command.to_owned());
-    of(&Call { action, exit: Some(0), output: output.to_owned(), ..Call::default() })
+    of(&ToolCall { action, exit: Some(0), output: Some(output.to_owned()), ..ToolCall::default() })
 }
 
-fn of(call: &Call) -> String {
+fn of(call: &ToolCall) -> String {
     shown(call, "/app").iter().map(|file| file.read().told()).collect::<Vec<_>>().join("; ")
 }
 

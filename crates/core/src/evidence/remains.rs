@@ -5,9 +5,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::checks::{checks, kind, parts};
-use super::{Action, Activity, Call, CommandRun, counts};
+use super::{Action, Activity, CommandRun, counts};
 use crate::secrets::mask;
 use crate::text::{CUT, cap, truncate_to_token_budget};
+use crate::transcript::ToolCall;
 
 /// The work that was still to be done at the end of a span.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -103,8 +104,8 @@ impl Remains {
 
     /// Records a line of commands. Those count that are known to have failed: the line's exit code may be that of
     /// another one.
-    fn ran(&mut self, command: &str, call: &Call, project: &str) {
-        let has_passed = counts(&call.output).is_some_and(|tests| tests.failed == 0);
+    fn ran(&mut self, command: &str, call: &ToolCall, project: &str) {
+        let has_passed = counts(call.output_text()).is_some_and(|tests| tests.failed == 0);
         let checks = checks(command, call, project);
         for (line, exit) in parts(command, call, project) {
             // Checks that were run again, even if only in part, or as a part of more.

@@ -1,17 +1,19 @@
 use super::*;
+use crate::transcript::CallState;
 
 fn ran(command: &str, output: &str, exit: i64) -> Activity {
-    Activity::Called(Call {
-        output: output.to_owned(),
+    Activity::called(ToolCall {
+        output: Some(output.to_owned()),
         exit: Some(exit),
         action: Action::Ran(command.to_owned()),
-        ..Call::default()
+        ..ToolCall::default()
     })
 }
 
 fn wrote(failed: bool) -> Activity {
     let action = Action::Wrote(vec!["src/a.rs".to_owned()]);
-    Activity::Called(Call { failed, action, ..Call::default() })
+    let state = if failed { CallState::Failed } else { CallState::Completed };
+    Activity::called(ToolCall { state, action, ..ToolCall::default() })
 }
 
 fn told(span: &[Activity]) -> String {

@@ -32,30 +32,30 @@ fn all() -> Vec<(String, String)> {
 }
 
 fn ran(command: &str, output: &str) -> Activity {
-    Activity::Called(Call {
+    Activity::called(ToolCall {
         tool: "bash".to_owned(),
-        input: command.to_owned(),
-        output: output.to_owned(),
+        input: command.into(),
+        output: Some(output.to_owned()),
         exit: Some(1),
         action: Action::Ran(command.to_owned()),
-        ..Call::default()
+        ..ToolCall::default()
     })
 }
 
 fn failed(command: &str, output: &str) -> Activity {
     let Activity::Called(call) = ran(command, output) else { unreachable!() };
-    Activity::Called(Call { exit: Some(1), ..call })
+    Activity::called(ToolCall { exit: Some(1), ..*call })
 }
 
 fn wrote(path: &str, before: Option<&str>, after: &str) -> Activity {
     let before = before.map(str::to_owned);
     let edit = Edit { path: path.to_owned(), before, after: after.to_owned(), ..Edit::default() };
-    Activity::Called(Call {
+    Activity::called(ToolCall {
         tool: "write".to_owned(),
-        input: format!("{path}\n{after}"),
+        input: format!("{path}\n{after}").into(),
         action: Action::Wrote(vec![path.to_owned()]),
         edits: vec![edit],
-        ..Call::default()
+        ..ToolCall::default()
     })
 }
 

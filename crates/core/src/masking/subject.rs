@@ -3,7 +3,8 @@
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher as _};
 
-use crate::evidence::{Action, Call};
+use crate::evidence::Action;
+use crate::transcript::ToolCall;
 
 /// The subject of an output, in hashes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,10 +29,10 @@ pub enum Subject {
 
 impl Subject {
     /// The subject of a call that went well.
-    pub fn of(call: &Call) -> Self {
-        let asked = hash(&(&call.tool, &call.input));
+    pub fn of(call: &ToolCall) -> Self {
+        let asked = hash(&(&call.tool, &call.input_text()));
         match &call.action {
-            Action::Read(path) => Self::read(path, asked, &call.output),
+            Action::Read(path) => Self::read(path, asked, call.output_text()),
             Action::Wrote(paths) => match (paths.as_slice(), call.edits.as_slice()) {
                 ([path], [edit]) if edit.before.is_none() => Self::written(path),
                 _ => Self::Called(asked),

@@ -56,7 +56,12 @@ fn what_leaves_with_an_open_frame_replaces_nothing_in_front_of_it() {
 #[test]
 fn a_call_says_what_it_shows() {
     use crate::evidence::Edit;
-    let call = |action, edits| Call { action, edits, output: WHOLE.to_owned(), ..Call::default() };
+    let call = |action, edits| ToolCall {
+        action,
+        edits,
+        output: Some(WHOLE.to_owned()),
+        ..ToolCall::default()
+    };
     let edit = |before: Option<&str>| Edit {
         path: "a".to_owned(),
         before: before.map(str::to_owned),

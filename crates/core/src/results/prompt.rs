@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::evidence::{Action, Activity, Call};
+use crate::evidence::{Action, Activity};
 use crate::frame::Frame;
 use crate::returned::{given, label, told_in_a_line};
 use crate::secrets::mask;
@@ -104,21 +104,21 @@ fn shown(activity: &Activity) -> String {
         Activity::Said(text) => format!("The agent said: {}", cut(text, ANSWERED)),
         Activity::Thought(text) => format!("The agent thought: {}", cut(text, ANSWERED)),
         Activity::Called(call) => {
-            let Call { tool, input, output, exit, failed, action, .. } = call;
-            let asked = match action {
+            let tool = &call.tool;
+            let asked = match &call.action {
                 Action::Ran(command) => format!("ran: {}", cut(command, ASKED)),
                 Action::Read(path) => format!("read {path}"),
                 Action::Wrote(files) => {
-                    format!("wrote {}: {}", files.join(", "), cut(input, ASKED))
+                    format!("wrote {}: {}", files.join(", "), cut(&call.input_text(), ASKED))
                 }
-                Action::Other => format!("called {tool}: {}", cut(input, ASKED)),
+                Action::Other => format!("called {tool}: {}", cut(&call.input_text(), ASKED)),
             };
-            let ended = match (exit, failed) {
+            let ended = match (call.exit, call.is_failed()) {
                 (Some(exit), _) => format!(" (exit {exit})"),
                 (None, true) => " (failed)".to_owned(),
                 (None, false) => String::new(),
             };
-            format!("The agent {asked}{ended}\n{}", cut(output, ANSWERED))
+            format!("The agent {asked}{ended}\n{}", cut(call.output_text(), ANSWERED))
         }
     }
 }

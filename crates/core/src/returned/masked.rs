@@ -4,12 +4,13 @@ use std::fmt::Write as _;
 
 use super::{MARK, Text};
 use crate::dialect::Dialect;
-use crate::evidence::{Action, Call};
+use crate::evidence::Action;
 use crate::frame::FrameNum;
 use crate::masking::subject::numbered;
 use crate::outline::outline;
 use crate::secrets::cut_to_token_budget;
 use crate::text::cap;
+use crate::transcript::ToolCall;
 
 /// Lines of an outline.
 const LINES: usize = 40;
@@ -19,7 +20,7 @@ pub const OUTLINES: usize = 1_500;
 const NAME: usize = 80;
 
 /// The text for an output of about `tokens` estimated tokens that a newer one replaced.
-pub fn replaced(tokens: usize, call: Option<&Call>) -> String {
+pub fn replaced(tokens: usize, call: Option<&ToolCall>) -> String {
     let newer = match call.map(|call| &call.action) {
         Some(Action::Read(path)) => format!("{} was read or written again", cap(path, NAME)),
         _ => "the same call was made again".to_owned(),
@@ -29,7 +30,7 @@ pub fn replaced(tokens: usize, call: Option<&Call>) -> String {
 
 /// The text for an output of about `tokens` estimated tokens that left because the context is full, with an outline
 /// of it in as many estimated tokens as there is `room` for.
-pub fn pressed(tokens: usize, call: Option<&Call>, room: usize) -> String {
+pub fn pressed(tokens: usize, call: Option<&ToolCall>, room: usize) -> String {
     let mut text = format!(
         "{MARK} This output of about {tokens} tokens has left the context. The same call shows it again."
     );
@@ -53,7 +54,7 @@ pub fn with_log(text: &str, frame: FrameNum, dialect: Dialect) -> String {
 
 /// Returns the announcement that outputs will leave; `fill` hundredths of the context are full, and `leaving` are the
 /// calls with their estimated tokens.
-pub fn announced(fill: usize, leaving: &[(Option<&Call>, usize)]) -> String {
+pub fn announced(fill: usize, leaving: &[(Option<&ToolCall>, usize)]) -> String {
     let mut text = format!(
         "{MARK} The context is {fill} % full. After your next step the oldest outputs leave it, each with an outline \
          in its place and all of them in the log: "
@@ -71,10 +72,10 @@ pub fn announced(fill: usize, leaving: &[(Option<&Call>, usize)]) -> String {
     text
 }
 
-fn name_of(call: Option<&Call>) -> String {
+fn name_of(call: Option<&ToolCall>) -> String {
     match call {
-        Some(Call { action: Action::Read(path), .. }) => cap(path, NAME).to_owned(),
-        Some(Call { action: Action::Ran(command), .. }) => {
+        Some(ToolCall { action: Action::Read(path), .. }) => cap(path, NAME).to_owned(),
+        Some(ToolCall { action: Action::Ran(command), .. }) => {
             format!("`{}`", cap(command.lines().next().unwrap_or_default(), NAME))
         }
         Some(call) => call.tool.clone(),
@@ -83,10 +84,10 @@ fn name_of(call: Option<&Call>) -> String {
 }
 
 /// Returns the lines that replace an output: the definitions of a file, the last line of a command.
-fn outlined(call: &Call) -> Vec<String> {
+fn outlined(call: &ToolCall) -> Vec<String> {
     match &call.action {
         Action::Read(path) => {
-            let lines: Vec<(u32, &str)> = call.output.lines().filter_map(numbered).collect();
+            let lines: Vec<(u32, &str)> = call.output_text().lines().filter_map(numbered).collect();
             let without_space = |(number, line): (u32, &'_ str)| {
                 (number, line.strip_prefix(' ').map_or(line, |rest| rest).to_owned())
             };
@@ -94,7 +95,7 @@ fn outlined(call: &Call) -> Vec<String> {
             outline(path, lines.iter().map(|(number, line)| (*number, line.as_str())), LINES)
         }
         Action::Ran(_) => {
-            let last = call.output.lines().map(str::trim).rfind(|line| !line.is_empty());
+            let last = call.output_text().lines().map(str::trim).rfind(|line| !line.is_empty());
             last.map(|line| cap(line, 200).to_owned()).into_iter().collect()
         }
         Action::Wrote(_) | Action::Other => Vec::new(),
@@ -106,9 +107,14 @@ mod tests {
     use insta::assert_snapshot;
 
     use super::*;
+    use crate::transcript::CallState;
 
-    fn call(action: Action, output: &str) -> Call {
-        Call { tool: "read".to_owned(), action, output: output.to_owned(), ..Call::default() }
+    fn call(action: Action, output: &str) -> ToolCall {
+        ToolCall {
+            action,
+            output: Some(output.to_owned()),
+            ..ToolCall::new("", "read", CallState::Completed)
+        }
     }
 
     #[test]

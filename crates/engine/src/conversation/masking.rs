@@ -8,13 +8,14 @@ use std::collections::{HashMap, HashSet};
 
 use callstack_core::cost::PAUSE;
 use callstack_core::event::{Event, MaskedOutput};
-use callstack_core::evidence::{Activity, Call};
+use callstack_core::evidence::Activity;
 use callstack_core::fold::{Folded, Mask, Placement};
 use callstack_core::frame::FrameNum;
 use callstack_core::masking::outputs::{Request, SentResult, Weight, newest_step};
 use callstack_core::masking::{self, Batch, Limits, due};
 use callstack_core::returned::{OUTLINES, announced, pressed, replaced, with_log};
 use callstack_core::text::estimate_tokens;
+use callstack_core::transcript::ToolCall;
 use callstack_core::transcript::{FoldOp, Message, Role};
 use callstack_store::{StoreError, StoredMask, View};
 
@@ -292,11 +293,11 @@ impl Folding {
             return Ok(Due::NotStored);
         }
         let calls = self.calls_of_batch(conversation, session, &batch)?;
-        let calls: Vec<Option<&Call>> =
+        let calls: Vec<Option<&ToolCall>> =
             batch.iter().map(|result| calls.get(&(result.message, result.part))).collect();
         if !are_replaced && announced_for.is_none() {
             let tokens = batch.iter().map(|result| result.output.tokens);
-            let leaving: Vec<(Option<&Call>, usize)> = calls.into_iter().zip(tokens).collect();
+            let leaving: Vec<(Option<&ToolCall>, usize)> = calls.into_iter().zip(tokens).collect();
             let fill = conversation.fill().unwrap_or_default();
             return Ok(Due::Announced(announced(fill, &leaving)));
         }
@@ -327,7 +328,7 @@ impl Folding {
         conversation: &Conversation,
         session: &str,
         batch: &[SentResult<'b>],
-    ) -> Result<HashMap<(&'b str, &'b str), Call>, EngineError> {
+    ) -> Result<HashMap<(&'b str, &'b str), ToolCall>, EngineError> {
         let Some(reader) = self.span_reader.reader.get() else { return Ok(HashMap::new()) };
         let in_front = conversation.in_front_of(batch);
         let messages =
@@ -340,7 +341,7 @@ impl Folding {
                 if let (Activity::Called(call), Some(result)) =
                     (activity, batch.iter().find(of_part))
                 {
-                    calls.insert((result.message, result.part), call);
+                    calls.insert((result.message, result.part), *call);
                 }
             }
         }

@@ -5,11 +5,12 @@ mod overtaken;
 
 use callstack_core::decide::nearest_chosen;
 use callstack_core::event::Event;
-use callstack_core::evidence::{Activity, Call};
+use callstack_core::evidence::Activity;
 use callstack_core::fold::{Folded, Placement, since};
 use callstack_core::frame::{FrameNum, Status};
 use callstack_core::masking::outputs::Request;
 use callstack_core::named_steps::{Doing, NamedSteps, Step, name_of, naming, steps_to_name};
+use callstack_core::transcript::ToolCall;
 use callstack_core::transcript::{
     Anchor, CallState, FoldOp, Message, MessageKind, PartBody, Role, Span,
 };
@@ -334,7 +335,7 @@ impl SpanReader {
         view: &View<'_>,
         session: &str,
         at: &Anchor,
-    ) -> Result<Option<Call>, EngineError> {
+    ) -> Result<Option<ToolCall>, EngineError> {
         let (Some(reader), Some(message), Some(call)) =
             (self.reader.get(), at.message.as_deref(), at.call.as_deref())
         else {
@@ -345,7 +346,7 @@ impl SpanReader {
         let activities = reader(&message.json, self.env.project()).into_iter();
         let made = activities.filter(|(part, _)| parts.is_of(part, call));
         Ok(made.map(|(_, activity)| activity).find_map(|it| match it {
-            Activity::Called(call) => Some(call),
+            Activity::Called(call) => Some(*call),
             Activity::Said(_) | Activity::Thought(_) => None,
         }))
     }

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use callstack_core::saving::Compared;
 use callstack_core::secrets::{mask, mask_value};
 use callstack_core::text::estimate_tokens;
-use callstack_core::trace::{ModelCall, Owners, Step, ToolCall, ToolContent, Usage, WeighedCall};
-use callstack_core::transcript::Role;
+use callstack_core::trace::{ModelCall, Owners, Step, ToolStep, Usage, WeighedCall};
+use callstack_core::transcript::{CallState, Role, ToolCall};
 use callstack_store::{StoredMessage, View};
 use serde_json::Value;
 
@@ -61,7 +61,7 @@ impl<'a> Steps<'a> {
             read.iter().enumerate().map(|(place, it)| (it.step.id.as_str(), place)).collect();
         let call = |place: usize, id: &str| {
             let Read { step, calls, .. } = read.get(place)?;
-            let call = step.tools.iter().position(|tool| tool.id == id)?;
+            let call = step.tools.iter().position(|tool| tool.call.id == id)?;
             calls.get(call).copied()
         };
         let mut weighed: HashMap<usize, WeighedCall> =
@@ -129,7 +129,7 @@ impl<'a> Steps<'a> {
         Read { step, calls, counts }
     }
 
-    fn call(&self, info: &Value, parts: &[Value], tools: &[ToolCall]) -> Option<ModelCall> {
+    fn call(&self, info: &Value, parts: &[Value], tools: &[ToolStep]) -> Option<ModelCall> {
         let text = |value: &Value| value.as_str().map(str::to_owned);
         let count = |value: &Value| value.as_u64().unwrap_or_default();
         let (used, cache) = (&info["tokens"], &info["tokens"]["cache"]);
@@ -164,30 +164,34 @@ impl<'a> Steps<'a> {
         })
     }
 
-    fn tool(&self, part: &Value, at: i64) -> ToolCall {
+    fn tool(&self, part: &Value, at: i64) -> ToolStep {
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let state = &part["state"];
-        let from = state["time"]["start"].as_i64().unwrap_or(at).max(at);
+        let time = &state["time"];
         let result = state["output"].as_str().or_else(|| state["error"].as_str());
         let input = &state["input"];
         let arguments = if input.is_null() { 0 } else { estimate_tokens(&input.to_string()) };
-        ToolCall {
-            id: text(&part["callID"]),
-            tool: text(&part["tool"]),
-            frame: None,
-            from,
-            to: state["time"]["end"].as_i64().unwrap_or(from).max(from),
-            failed: state["status"] == "error",
-            tokens: self.scaled(arguments + result.map(estimate_tokens).unwrap_or_default()),
-            content: self.request.content.then(|| {
-                let mut arguments = input.clone();
-                if !self.request.reveal {
-                    mask_value(&mut arguments);
-                }
-                let result = result.map(|result| self.masked(result.to_owned()));
-                ToolContent { arguments, result }
-            }),
+        let state = match state["status"].as_str() {
+            Some("completed") => CallState::Completed,
+            Some("error") => CallState::Failed,
+            _ => CallState::Open,
+        };
+        let tokens = self.scaled(arguments + result.map(estimate_tokens).unwrap_or_default());
+        let mut call = ToolCall {
+            began: time["start"].as_i64(),
+            ended: time["end"].as_i64(),
+            ..ToolCall::new(text(&part["callID"]), text(&part["tool"]), state)
+        };
+        let from = call.began.unwrap_or(at).max(at);
+        let to = call.ended.unwrap_or(from).max(from);
+        if self.request.content {
+            call.input = input.clone();
+            if !self.request.reveal {
+                mask_value(&mut call.input);
+            }
+            call.output = result.map(|result| self.masked(result.to_owned()));
         }
+        ToolStep { call, frame: None, from, to, tokens, has_content: self.request.content }
     }
 
     fn masked(&self, text: String) -> String {

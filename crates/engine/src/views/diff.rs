@@ -264,13 +264,13 @@ impl Views {
             let activities = log.entries.iter().flat_map(|it| reader(&it.message.json, project));
             for (_, activity) in activities {
                 let Activity::Called(call) = activity else { continue };
-                for edit in call.edits.into_iter().filter(|_| !call.failed) {
+                for edit in call.edits.iter().filter(|_| !call.is_failed()) {
                     let path = std::path::Path::new(&edit.path);
                     let path = path.strip_prefix(project).unwrap_or(path);
                     let path = path.to_string_lossy().into_owned();
                     let file =
                         files.entry(path).or_insert((DiffKind::Changed, 0, 0, String::new()));
-                    put(file, &edit);
+                    put(file, edit);
                 }
             }
         }

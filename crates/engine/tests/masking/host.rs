@@ -3,9 +3,10 @@
 use std::cell::Cell;
 use std::path::{Path, PathBuf};
 
-use callstack_core::evidence::{Action, Activity, Call};
+use callstack_core::evidence::{Action, Activity};
 use callstack_core::masking::outputs::ResultWeight;
 use callstack_core::masking::subject::Subject;
+use callstack_core::transcript::ToolCall;
 use callstack_core::transcript::{
     Anchor, CallState, FoldOp, Message, MessageKind, Part, PartBody, Role,
 };
@@ -73,14 +74,14 @@ fn activities(json: &str, _: &Path) -> Vec<(String, Activity)> {
     let parts = message["parts"].as_array().unwrap().iter();
     let told = parts.filter(|part| part["type"] == "tool").map(|part| {
         let text = |value: &Value| value.as_str().unwrap().to_owned();
-        let call = Call {
+        let call = ToolCall {
             tool: "bash".to_owned(),
-            input: text(&part["command"]),
-            output: text(&part["output"]),
+            input: text(&part["command"]).into(),
+            output: Some(text(&part["output"])),
             action: Action::Ran(text(&part["command"])),
-            ..Call::default()
+            ..ToolCall::default()
         };
-        (text(&part["id"]), Activity::Called(call))
+        (text(&part["id"]), Activity::called(call))
     });
     told.collect()
 }

@@ -5,8 +5,9 @@ use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use callstack_core::dialect::Dialect;
-use callstack_core::evidence::{Action, Activity, Call};
+use callstack_core::evidence::{Action, Activity};
 use callstack_core::fact::Fact;
+use callstack_core::transcript::ToolCall;
 use callstack_core::transcript::{
     Anchor, CallState, FoldOp, Message, MessageKind, Part, PartBody, Role,
 };
@@ -59,8 +60,9 @@ fn activities(json: &str, _: &Path) -> Vec<(String, Activity)> {
             "edit" => Action::Wrote(vec![input.clone()]),
             _ => Action::Other,
         };
-        let call = Call { tool, input, output: text(&state["output"]), action, ..Call::default() };
-        (text(&part["id"]), Activity::Called(call))
+        let (input, output) = (input.into(), Some(text(&state["output"])));
+        let call = ToolCall { tool, input, output, action, ..ToolCall::default() };
+        (text(&part["id"]), Activity::called(call))
     });
     calls.collect()
 }

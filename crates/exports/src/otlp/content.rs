@@ -12,9 +12,9 @@ pub(super) fn output(step: &Step) -> Option<String> {
         parts.push(json!({"type": "text", "content": words}));
     }
     for tool in &step.tools {
-        let arguments = tool.content.as_ref().map(|content| &content.arguments);
+        let arguments = tool.has_content.then_some(&tool.call.input);
         parts.push(json!({
-            "type": "tool_call", "id": tool.id, "name": tool.tool, "arguments": arguments,
+            "type": "tool_call", "id": tool.call.id, "name": tool.call.tool, "arguments": arguments,
         }));
     }
     let finish = call.finish.as_deref().unwrap_or("stop");

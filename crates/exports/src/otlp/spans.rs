@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use callstack_core::control::escape_line;
 use callstack_core::frame::{FrameNum, Status};
-use callstack_core::trace::{FrameTrace, ModelCall, SessionTrace, Step, ToolCall};
+use callstack_core::trace::{FrameTrace, ModelCall, SessionTrace, Step, ToolStep};
 use opentelemetry_proto::tonic::trace::v1::span::SpanKind;
 use opentelemetry_proto::tonic::trace::v1::status::StatusCode;
 use opentelemetry_proto::tonic::trace::v1::{self, Span};
@@ -151,25 +151,26 @@ impl Around<'_> {
         }
     }
 
-    fn of_tool(&self, step: &Step, place: usize, tool: &ToolCall) -> Span {
-        let content = tool.content.as_ref();
-        let arguments = content.map(|content| content.arguments.to_string());
-        let failed = tool.failed.then_some(FAILED);
+    fn of_tool(&self, step: &Step, place: usize, tool: &ToolStep) -> Span {
+        let call = &tool.call;
+        let arguments = tool.has_content.then(|| call.input.to_string());
+        let result = call.output.as_deref().filter(|_| tool.has_content);
+        let failed = call.is_failed().then_some(FAILED);
         let attributes = Attributes::default()
             .text(names::OPERATION, "execute_tool")
             .text(names::CONVERSATION, &self.session.id)
-            .text(names::TOOL_NAME, &tool.tool)
-            .text(names::TOOL_CALL, &tool.id)
+            .text(names::TOOL_NAME, &call.tool)
+            .text(names::TOOL_CALL, &call.id)
             .text(names::TOOL_TYPE, "function")
             .text_if(names::TOOL_ARGUMENTS, arguments.as_deref())
-            .text_if(names::TOOL_RESULT, content.and_then(|content| content.result.as_deref()))
+            .text_if(names::TOOL_RESULT, result)
             .text_if("callstack.frame", tool.frame.map(|num| num.to_string()).as_deref())
             .text_if(names::ERROR, failed);
         Span {
             trace_id: self.trace(tool.frame),
-            span_id: ids::tool(&self.session.id, &step.id, place, &tool.id),
+            span_id: ids::tool(&self.session.id, &step.id, place, &call.id),
             parent_span_id: self.parent(tool.frame),
-            name: format!("execute_tool {}", tool.tool),
+            name: format!("execute_tool {}", call.tool),
             attributes: attributes.done(),
             status: failed.map(error),
             ..timed(tool.from, tool.to, SpanKind::Internal)

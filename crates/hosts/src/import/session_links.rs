@@ -3,14 +3,16 @@
 
 use std::collections::{HashMap, HashSet};
 
-use callstack_core::transcript::{CallState, Role};
+use callstack_core::framing::Division;
+use callstack_core::transcript::Role;
 use callstack_engine::{Engine, EngineError};
 use callstack_recordings::{
-    Division, Format, Parent, Recorded, RecordedCall, RecordedPart, Recording, links,
+    Format, Parent, Recorded, RecordedPart, Recording, handed_on, links, open_call,
 };
 use serde_json::Value;
 
 use super::stored::is_aside;
+use crate::opencode::state_of;
 
 /// The links between sessions that the store knows, beside those of the import.
 pub(super) struct Kin {
@@ -75,18 +77,14 @@ fn had(format: Format, id: &str, json: &str) -> Option<Recorded> {
             continue;
         }
         let (tool, state) = (text(&part["tool"]), &part["state"]);
-        let mut call = RecordedCall::new(&text(&part["callID"]), &tool, state["input"].clone());
-        call.division = Division::handed_on(format, &tool, &call.input);
+        let mut call = open_call(&text(&part["callID"]), &tool, state["input"].clone());
+        call.division = handed_on(format, &tool, &call.input);
         if !matches!(call.division, Some(Division::Subagent { .. })) {
             continue;
         }
         let output = state["output"].as_str().or_else(|| state["error"].as_str());
         call.output = output.map(str::to_owned);
-        call.state = match text(&state["status"]).as_str() {
-            "completed" => CallState::Completed,
-            "error" => CallState::Failed,
-            _ => CallState::Open,
-        };
+        call.state = state_of(state["status"].as_str().unwrap_or_default());
         had.parts.push(RecordedPart::Call(Box::new(call)));
     }
     Some(had)

@@ -5,17 +5,16 @@
 use std::borrow::Cow;
 use std::path::Path;
 
-use callstack_core::evidence::{Action, Activity, Call};
-use callstack_core::transcript::{CallState, MessageKind, Role};
+use callstack_core::evidence::{Action, Activity};
+use callstack_core::framing::Division;
+use callstack_core::transcript::{CallState, MessageKind, Role, ToolCall};
 use callstack_engine::{HostMessage, RECORDED};
-use callstack_recordings::tool_input::{edits, told_texts, with_places};
-use callstack_recordings::{
-    Division, Format, Recorded, RecordedCall, RecordedPart, Recording, Usage, noted_in,
-};
+use callstack_recordings::tool_input::{edits, with_places};
+use callstack_recordings::{Format, Recorded, RecordedPart, Recording, Usage, noted_in};
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
-use crate::opencode::decode;
+use crate::opencode::{called, decode};
 
 /// The deepest record that is kept as a value: readers take 128 levels, and need some for the JSON around it.
 const DEPTH: usize = 100;
@@ -143,7 +142,7 @@ fn part(message: &Recorded, part: &RecordedPart) -> Value {
     }
 }
 
-fn state(message: &Recorded, call: &RecordedCall) -> Value {
+fn state(message: &Recorded, call: &ToolCall) -> Value {
     let (status, answer) = match call.state {
         CallState::Open => ("running", None),
         CallState::Completed => ("completed", Some("output")),
@@ -153,7 +152,7 @@ fn state(message: &Recorded, call: &RecordedCall) -> Value {
     if let (Some(name), Some(output)) = (answer, &call.output) {
         state[name] = output.as_str().into();
     }
-    if let (Some(start), Some(end)) = (message.at, call.answered_at) {
+    if let (Some(start), Some(end)) = (message.at, call.ended) {
         state["time"] = json!({ "start": start, "end": end });
     }
     if let Some(exit) = call.exit {
@@ -165,7 +164,7 @@ fn state(message: &Recorded, call: &RecordedCall) -> Value {
 /// Returns the actions of a message's calls, by their ids; none for those without one.
 fn actions(recording: &Recording, message: &Recorded) -> Value {
     let relative = |path: &String| inside(&recording.project, path).to_owned();
-    let action = |call: &RecordedCall| match (&call.division, &call.action) {
+    let action = |call: &ToolCall| match (&call.division, &call.action) {
         (Some(Division::Todos(_)), _) => Some(json!({ "divides": true })),
         (_, Action::Ran(command)) => Some(json!({ "ran": command })),
         (_, Action::Read(path)) => Some(json!({ "read": relative(path) })),
@@ -226,13 +225,7 @@ fn activity(part: &Value, recorded: &Value) -> Option<Activity> {
         paths.collect::<Vec<_>>()
     });
     let ran = named("ran").map(Action::Ran);
-    let output = state["output"].as_str().or_else(|| state["error"].as_str());
-    Some(Activity::Called(Call {
-        tool: tool.to_owned(),
-        input: told_texts(&state["input"]),
-        output: output.unwrap_or_default().to_owned(),
-        exit: state["metadata"]["exit"].as_i64(),
-        failed: state["status"] == "error",
+    Some(Activity::called(ToolCall {
         edits: match &wrote {
             Some(paths) if state["status"] != "error" => {
                 let noted = noted(&part["callID"], &recorded["records"]);
@@ -244,6 +237,7 @@ fn activity(part: &Value, recorded: &Value) -> Option<Activity> {
             .or_else(|| named("read").map(Action::Read))
             .or(wrote.map(Action::Wrote))
             .unwrap_or_default(),
+        ..called(part, tool)
     }))
 }
 

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use callstack_core::evidence::{Action, Activity, Call};
-use callstack_recordings::tool_input::{edits, told_texts, with_places};
+use callstack_core::evidence::{Action, Activity};
+use callstack_core::transcript::{CallState, ToolCall};
+use callstack_recordings::tool_input::{edits, with_places};
 use serde_json::Value;
 
 use super::decode::written;
@@ -22,6 +23,30 @@ pub fn activities(json: &str, project: &Path) -> Vec<(String, Activity)> {
 
 /// The prefixes of tools that are not part of the work itself.
 const OURS: [&str; 3] = ["stack", "flame", "todo"];
+
+/// Reads a call, without the meaning that its tool gives it.
+pub(crate) fn called(part: &Value, tool: &str) -> ToolCall {
+    let state = &part["state"];
+    let output = state["output"].as_str().or_else(|| state["error"].as_str());
+    let status = state["status"].as_str().unwrap_or_default();
+    ToolCall {
+        input: state["input"].clone(),
+        output: output.map(str::to_owned),
+        exit: state["metadata"]["exit"].as_i64(),
+        began: state["time"]["start"].as_i64(),
+        ended: state["time"]["end"].as_i64(),
+        ..ToolCall::new(part["callID"].as_str().unwrap_or_default(), tool, state_of(status))
+    }
+}
+
+/// Returns the state of a call by its status.
+pub(crate) fn state_of(status: &str) -> CallState {
+    match status {
+        "completed" => CallState::Completed,
+        "error" => CallState::Failed,
+        _ => CallState::Open,
+    }
+}
 
 fn activity(part: &Value, project: &Path) -> Option<Activity> {
     if part["type"] == "text" && part["synthetic"] != true && part["ignored"] != true {
@@ -50,19 +75,14 @@ fn activity(part: &Value, project: &Path) -> Option<Activity> {
         }
         _ => Action::Other,
     };
-    let output = state["output"].as_str().or_else(|| state["error"].as_str());
-    Some(Activity::Called(Call {
-        tool: tool.to_owned(),
-        input: told_texts(&state["input"]),
-        output: output.unwrap_or_default().to_owned(),
-        exit: state["metadata"]["exit"].as_i64(),
-        failed: state["status"] == "error",
+    Some(Activity::called(ToolCall {
         edits: if matches!(action, Action::Wrote(_)) {
             with_places(edits(&state["input"], &files), &state["metadata"])
         } else {
             Vec::new()
         },
         action,
+        ..called(part, tool)
     }))
 }
 

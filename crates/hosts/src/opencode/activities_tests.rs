@@ -38,8 +38,8 @@ fn words_commands_and_files_are_told_and_our_own_tools_are_not() {
     assert_eq!(told[0], Activity::Said("I look.".to_owned()));
     assert_eq!(told[1], Activity::Thought("It may fail.".to_owned()));
     let run = called(2);
-    assert_eq!((run.action, run.exit), (Action::Ran("make test".to_owned()), Some(2)));
-    assert_eq!(run.output, "3 passed");
+    assert_eq!((&run.action, run.exit), (&Action::Ran("make test".to_owned()), Some(2)));
+    assert_eq!(run.output_text(), "3 passed");
     assert_eq!(called(3).action, Action::Read("src/a.rs".to_owned()));
     let written = called(4);
     assert_eq!(written.action, Action::Wrote(vec!["b.rs".to_owned()]));
@@ -47,8 +47,11 @@ fn words_commands_and_files_are_told_and_our_own_tools_are_not() {
         Edit { path: "/project/b.rs".to_owned(), after: "fn b() {}".to_owned(), ..Edit::default() };
     assert_eq!(written.edits, [whole]);
     let failed = called(5);
-    assert!(failed.failed && failed.action == Action::Wrote(vec!["c.rs".to_owned()]), "{failed:?}");
-    assert_eq!(failed.output, "no such text");
+    assert!(
+        failed.is_failed() && failed.action == Action::Wrote(vec!["c.rs".to_owned()]),
+        "{failed:?}"
+    );
+    assert_eq!(failed.output_text(), "no such text");
 }
 
 #[test]

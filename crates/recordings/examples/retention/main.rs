@@ -158,7 +158,9 @@ fn characters(span: &[Activity]) -> usize {
         .map(|activity| match activity {
             Activity::Said(text) => text.chars().count(),
             Activity::Thought(_) => 0,
-            Activity::Called(call) => call.input.chars().count() + call.output.chars().count(),
+            Activity::Called(call) => {
+                call.input_text().chars().count() + call.output_text().chars().count()
+            }
         })
         .sum()
 }
@@ -171,9 +173,9 @@ fn things(span: &[Activity], project: &str, results: bool) -> BTreeSet<Thing> {
             Activity::Said(text) => terms(text, project, &mut found),
             Activity::Thought(_) => {}
             Activity::Called(call) => {
-                terms(&call.input, project, &mut found);
+                terms(&call.input_text(), project, &mut found);
                 if results {
-                    terms(&call.output, project, &mut found);
+                    terms(call.output_text(), project, &mut found);
                 }
                 if let Action::Ran(command) = &call.action {
                     found.insert((3, command_line(command, project)));

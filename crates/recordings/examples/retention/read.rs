@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use callstack_core::evidence::Activity;
-use callstack_core::framing::{Todo, TodoStatus};
+use callstack_core::framing::{Division, Todo, TodoStatus};
 use callstack_core::transcript::MessageKind;
-use callstack_recordings::{Division, Recorded, Recording, read};
+use callstack_recordings::{Recorded, Recording, read};
 
 /// A recorded session.
 #[derive(Default)]

@@ -2,13 +2,15 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use callstack_core::evidence::Action;
-use callstack_core::transcript::{CallState, MessageKind, Role};
+use callstack_core::evidence::{Action, Edit};
+use callstack_core::framing::Division;
+use callstack_core::transcript::{CallState, MessageKind, Role, ToolCall};
 use serde_json::Value;
 
-use super::super::tools::{self, taken, text, words};
+use super::super::tool_input::{edits, with_places};
+use super::super::tools::{self, open_call, taken, text, words};
 use super::super::transcript::{Answer, Transcript};
-use super::super::{Division, Recorded, RecordedCall, RecordedPart, Recording, Skipped};
+use super::super::{Recorded, RecordedPart, Recording, Skipped};
 use super::entry::{Answered, Entry, Kept, What};
 use super::said;
 use super::tasks::Tasks;
@@ -131,7 +133,7 @@ impl Assembly<'_> {
             if self.transcript.answer(&call, answer, Some(raw)) {
                 place = self.transcript.place_of(&call);
                 if let Some(call) = self.transcript.call(&call) {
-                    call.noted.clone_from(&answered.original);
+                    call.edits = edits_noted(call, &answered.original);
                 }
                 self.results.insert(call, answered.clone());
             } else {
@@ -167,10 +169,20 @@ fn answer_part(mut part: Value) -> RecordedPart {
         "redacted_thinking" => RecordedPart::Reasoning(String::new()),
         "tool_use" | "server_tool_use" => {
             let input = taken(&mut part, "input");
-            let call = RecordedCall::new(text(&part["id"]), text(&part["name"]), input);
+            let call = open_call(text(&part["id"]), text(&part["name"]), input);
             RecordedPart::Call(Box::new(call))
         }
         _ => words(tools::content(&Value::Array(vec![part])), false),
+    }
+}
+
+/// Returns the edits of a call whose places the program noted.
+fn edits_noted(call: &ToolCall, noted: &Value) -> Vec<Edit> {
+    match &call.action {
+        Action::Wrote(paths) if call.state == CallState::Completed && !noted.is_null() => {
+            with_places(edits(&call.input, paths), noted)
+        }
+        _ => Vec::new(),
     }
 }
 
@@ -183,11 +195,7 @@ fn exit(output: &str, failed: bool, answered: &Answered) -> Option<i64> {
     (!answered.in_background).then_some(0)
 }
 
-fn division(
-    call: &RecordedCall,
-    answered: Option<&Answered>,
-    tasks: &mut Tasks,
-) -> Option<Division> {
+fn division(call: &ToolCall, answered: Option<&Answered>, tasks: &mut Tasks) -> Option<Division> {
     let done = call.state == CallState::Completed;
     match call.tool.as_str() {
         "TodoWrite" if done => tools::todos(&call.input["todos"], "content").map(Division::Todos),

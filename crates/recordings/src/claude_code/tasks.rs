@@ -1,9 +1,8 @@
 //! Tasks that are made and changed one at a time, as a whole list.
 
-use callstack_core::framing::{Todo, TodoStatus};
+use callstack_core::framing::{Division, Todo, TodoStatus};
 use serde_json::Value;
 
-use super::super::Division;
 use super::super::tools::{text, todo_status};
 
 /// The task list of a session, as it stands.

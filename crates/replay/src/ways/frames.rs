@@ -447,10 +447,7 @@ impl<'s> Work<'s> {
             let tokens = self.session.items.get(piece.item).estimated;
             let tokens = usize::try_from(tokens).unwrap_or_default();
             let activity = self.session.called(message, piece.part);
-            let call = match &activity {
-                Some(Activity::Called(call)) => Some(call),
-                _ => None,
-            };
+            let call = activity.and_then(Activity::call);
             let text = if is_replaced {
                 replaced(tokens, call)
             } else {
