@@ -36,6 +36,7 @@ mod todo_tests;
 mod turn_tests;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 pub use framer::{Change, Framer};
 pub use todos::{Todo, TodoStatus, open_items};
@@ -46,7 +47,7 @@ use crate::frame::{Identity, Status};
 use crate::secrets::{cut_to_token_budget, take_to_token_budget};
 use crate::text::first_sentence;
 use crate::transcript::{
-    Anchor, CallState, Message, MessageKind, PartBody, Role, Span, SpanOrigin,
+    Anchor, CallState, Message, MessageKind, PartBody, Role, Span, SpanOrigin, ToolCall,
 };
 
 /// Calls after which a turn counts as work, if they weigh at least [`LEAST_TOKENS`]. A question that is answered
@@ -126,33 +127,6 @@ pub enum Division {
     },
 }
 
-/// A division of work that a call shows.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum WorkMarker {
-    /// The agent wrote its todo list.
-    Todos {
-        /// The call's id.
-        call: String,
-        /// The whole list.
-        items: Vec<Todo>,
-    },
-    /// The agent started a subagent.
-    Subagent {
-        /// The call's id.
-        call: String,
-        /// The task, in a few words.
-        title: String,
-        /// The prompt of the subagent.
-        prompt: String,
-        /// Its answer.
-        result: Option<String>,
-        /// The outcome of the call.
-        state: CallState,
-    },
-    /// The message was aborted or ended with an error.
-    BrokenOff,
-}
-
 /// The author of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Speaker {
@@ -179,40 +153,47 @@ pub struct FramingMessage {
     pub calls: usize,
     /// Estimated tokens of its calls and their results; 0 of a message without any.
     pub tokens: usize,
-    /// The divisions of work that its calls show.
-    pub marks: Vec<WorkMarker>,
+    /// Those of its calls that divide work.
+    pub divisions: Vec<Arc<ToolCall>>,
 }
 
 impl FramingMessage {
     /// Reads a message. `words` are the user's text or the agent's last words in it, `tokens` is the estimated weight
-    /// of its calls and their results.
-    pub fn of(message: &Message, words: String, tokens: usize, marks: Vec<WorkMarker>) -> Self {
+    /// of its calls and their results. `broken_off` where it was aborted or ended with an error.
+    pub fn of(message: &Message, words: String, tokens: usize, broken_off: bool) -> Self {
         let of_agent = message.role == Role::Assistant && message.standing == MessageKind::Normal;
         let speaker = match message.role {
             Role::User if user_speaks(message) => Speaker::User,
             Role::Assistant if of_agent => Speaker::Agent,
             _ => Speaker::Host,
         };
-        let ended = |body: &PartBody| {
-            matches!(body, PartBody::Tool { state: CallState::Completed | CallState::Failed, .. })
-        };
-        let calls = message.parts.iter().filter(|part| ended(&part.body)).count();
-        let lists = marks.iter().filter(|mark| matches!(mark, WorkMarker::Todos { .. })).count();
+        let calls = message.calls().filter(|call| call.state != CallState::Open).count();
+        let divisions: Vec<_> =
+            message.calls().filter(|call| call.division.is_some()).cloned().collect();
+        let is_list = |call: &&Arc<ToolCall>| matches!(call.division, Some(Division::Todos(_)));
+        let lists = divisions.iter().filter(is_list).count();
         let last = message.parts.iter().rev().find_map(|part| match part.body {
             PartBody::Text { chars, .. } if chars > 0 => Some(true),
-            PartBody::Tool { .. } => Some(false),
+            PartBody::Tool(_) => Some(false),
             _ => None,
         });
-        let whole = !marks.contains(&WorkMarker::BrokenOff);
         Self {
             message: message.id.clone(),
             speaker,
             words,
-            closes: speaker == Speaker::Agent && whole && last == Some(true),
+            closes: speaker == Speaker::Agent && !broken_off && last == Some(true),
             calls: calls.saturating_sub(lists),
             tokens: if calls > 0 { tokens } else { 0 },
-            marks,
+            divisions,
         }
+    }
+
+    /// Returns the todo list that was written last in it.
+    pub fn list(&self) -> Option<&[Todo]> {
+        self.divisions.iter().rev().find_map(|call| match &call.division {
+            Some(Division::Todos(items)) => Some(items.as_slice()),
+            _ => None,
+        })
     }
 }
 

@@ -12,7 +12,6 @@ pub mod decide;
 pub mod dialect;
 pub mod event;
 pub mod evidence;
-pub mod fact;
 pub mod fold;
 pub mod frame;
 pub mod framing;

@@ -3,6 +3,8 @@
 
 mod tool_call;
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::results::{ResultsSource, dense};
@@ -45,7 +47,7 @@ pub enum CallState {
 }
 
 /// One part of a message.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Part {
     /// The host's id of the part.
     pub id: String,
@@ -53,9 +55,18 @@ pub struct Part {
     pub body: PartBody,
 }
 
+impl Part {
+    /// The call, if it is one.
+    pub fn call(&self) -> Option<&Arc<ToolCall>> {
+        match &self.body {
+            PartBody::Tool(call) => Some(call),
+            _ => None,
+        }
+    }
+}
+
 /// The content of a part.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PartBody {
     /// Words. `synthetic` when the host made them (a file's content, a reminder).
     Text {
@@ -70,18 +81,10 @@ pub enum PartBody {
     Reasoning {
         /// Whether it is signed or encrypted, and so bound to its very place in its step. Other reasoning of a step
         /// is sent before all of the step's calls.
-        #[serde(default)]
         sealed: bool,
     },
-    /// A tool call with its result.
-    Tool {
-        /// The call's id, which a fork keeps.
-        call: String,
-        /// The tool's name.
-        tool: String,
-        /// Its outcome.
-        state: CallState,
-    },
+    /// A tool call with its result, in short.
+    Tool(Arc<ToolCall>),
     /// A file that the user attached.
     File {
         /// Its name or path as the host gives it.
@@ -93,8 +96,14 @@ pub enum PartBody {
     Other,
 }
 
+impl From<ToolCall> for PartBody {
+    fn from(call: ToolCall) -> Self {
+        Self::Tool(Arc::new(call))
+    }
+}
+
 /// One message.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Message {
     /// The host's id.
     pub id: String,
@@ -104,6 +113,18 @@ pub struct Message {
     pub standing: MessageKind,
     /// Its parts in order.
     pub parts: Vec<Part>,
+}
+
+impl Message {
+    /// Its calls, in order.
+    pub fn calls(&self) -> impl DoubleEndedIterator<Item = &Arc<ToolCall>> {
+        self.parts.iter().filter_map(Part::call)
+    }
+
+    /// Returns the last of its calls that has an id.
+    pub fn call(&self, id: &str) -> Option<&ToolCall> {
+        self.calls().rfind(|call| call.id == id).map(AsRef::as_ref)
+    }
 }
 
 impl AsRef<Self> for Message {

@@ -35,10 +35,13 @@ pub(crate) mod written;
 
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use callstack_core::fold::{Note, ReasoningPolicy};
 use callstack_core::frame::FrameNum;
-use callstack_core::transcript::{Anchor, FoldOp, Message, Role, Span, SpanNum, newest_summary};
+use callstack_core::transcript::{
+    Anchor, FoldOp, Message, Role, Span, SpanNum, ToolCall, newest_summary,
+};
 use callstack_store::{MessageBody, StoredDelegation};
 use entry::Entry;
 use folding::PATIENCE;
@@ -52,8 +55,7 @@ use watch::Watch;
 use crate::error::EngineError;
 use crate::recorder::{Recorder, Ticket};
 use crate::sessions::Sessions;
-pub use callstack_core::fact::Fact;
-pub use host_message::{CallTimes, HostMessage, ReturnedTask};
+pub use host_message::{HostMessage, ReturnedTask};
 pub use sync::{SyncAnswer, SyncRequest};
 
 /// The epoch of a session that was never compacted.
@@ -146,19 +148,21 @@ impl Conversation {
         self.past.as_ref().and_then(|past| past.at).unwrap_or(now)
     }
 
-    /// Returns the facts in the messages after the one at which a stretch begins, up to the one at which it ends.
-    fn facts_between<'a>(
+    /// Returns the files that calls wrote in the messages after the one at which a stretch begins, up to the one at
+    /// which it ends.
+    fn written_between<'a>(
         &'a self,
         open: &Anchor,
         close: Option<&Anchor>,
-    ) -> impl Iterator<Item = &'a Fact> + use<'a> {
+    ) -> impl Iterator<Item = &'a String> + use<'a> {
         let at = |anchor: &Anchor| {
             let id = anchor.message.as_deref();
             self.messages().rposition(|message| Some(message.id.as_str()) == id)
         };
         let from = at(open).map_or(0, |open| open + 1);
         let end = close.and_then(at).map_or(self.transcript.len(), |close| close + 1);
-        self.transcript.iter().take(end).skip(from).flat_map(|entry| &entry.facts)
+        let calls = self.messages().take(end).skip(from).flat_map(Message::calls);
+        calls.flat_map(|call| call.files_written())
     }
 
     /// Returns the spans of automatic frames that began after a message, or at a call in it.
@@ -181,25 +185,24 @@ impl Conversation {
         })
     }
 
-    /// When the calls of a message were carried out.
-    pub(crate) fn times(&self, message: usize) -> &[CallTimes] {
-        &self.transcript[message].calls
-    }
-
     /// Whether no call was running between two moments at a place: those up to it had ended by the first moment, and
     /// later ones began after the second. False where times are missing.
     pub(crate) fn was_still_at(&self, place: &Anchor, (from, until): (i64, i64)) -> bool {
         let id = place.message.as_deref();
         let at = self.messages().rposition(|message| Some(message.id.as_str()) == id);
         let Some(at) = at else { return false };
-        let before = |call: &CallTimes| call.ended.is_some_and(|ended| ended <= from);
-        let behind = |call: &CallTimes| call.began.is_some_and(|began| began > until);
-        let here = self.times(at);
-        let own = here.iter().position(|call| Some(&call.call) == place.call.as_ref());
-        let (up_to, further) = here.split_at(own.map_or(0, |own| own + 1));
-        let (earlier, later) = (&self.transcript[..at], &self.transcript[at + 1..]);
-        earlier.iter().flat_map(|entry| &entry.calls).chain(up_to).all(before)
-            && further.iter().chain(later.iter().flat_map(|entry| &entry.calls)).all(behind)
+        let had_ended = |call: &Arc<ToolCall>| call.ended.is_some_and(|ended| ended <= from);
+        let began_later = |call: &Arc<ToolCall>| call.began.is_some_and(|began| began > until);
+        let here = || self.transcript[at].message.calls();
+        let up_to = match &place.call {
+            Some(own) => here().position(|call| call.id == *own).map_or(0, |own| own + 1),
+            // The place is after the whole message.
+            None => here().count(),
+        };
+        let earlier = self.messages().take(at).flat_map(Message::calls);
+        let later = self.messages().skip(at + 1).flat_map(Message::calls);
+        earlier.chain(here().take(up_to)).all(had_ended)
+            && here().skip(up_to).chain(later).all(began_later)
     }
 
     /// Returns the name of the context that the system prompt belongs to: a new one begins with every compaction.

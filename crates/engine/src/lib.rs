@@ -78,7 +78,7 @@ pub use conversation::mode::off as frame_mode_is_off;
 pub use conversation::past::{
     PastAside, PastCaller, PastCounts, PastMessage, PastMessages, PastSession,
 };
-pub use conversation::{CallTimes, Fact, HostMessage, ReturnedTask, SyncAnswer, SyncRequest};
+pub use conversation::{HostMessage, ReturnedTask, SyncAnswer, SyncRequest};
 pub use engine::{Engine, Health, LeftOut, Omitted, Rebuilt};
 pub use error::{EngineError, Kind};
 pub use evidence::Reader;

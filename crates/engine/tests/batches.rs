@@ -28,8 +28,7 @@ pub(crate) fn made(name: &'static str, tool: &'static str) -> Made {
 /// A step of the agent as a host shows it.
 pub(crate) fn step(id: &str, calls: &[Made]) -> HostMessage {
     let parts = calls.iter().map(|(name, tool, state)| {
-        let body =
-            PartBody::Tool { call: (*name).to_owned(), tool: (*tool).to_owned(), state: *state };
+        let body = PartBody::from(ToolCall::new(*name, *tool, *state));
         Part { id: (*name).to_owned(), body }
     });
     let json = calls.iter().map(|(name, tool, state)| {

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use callstack_core::limits::Limits;
 use callstack_core::transcript::{
-    Anchor, CallState, FoldOp, Message, MessageKind, Part, PartBody, Role,
+    Anchor, CallState, FoldOp, Message, MessageKind, Part, PartBody, Role, ToolCall,
 };
 use callstack_engine::effect::{Effect, EffectOutcome, Next};
 use callstack_engine::operation::{Answer, Caller};
@@ -120,7 +120,11 @@ fn shown(calls: &[(&str, CallState)]) -> Vec<HostMessage> {
     for (call, state) in calls {
         let (call, tool) = ((*call).to_owned(), ACTIVATE.to_owned());
         let id = format!("msg-{call}");
-        shown.push(message(&id, Role::Assistant, PartBody::Tool { call, tool, state: *state }));
+        shown.push(message(
+            &id,
+            Role::Assistant,
+            PartBody::from(ToolCall::new(call, tool, *state)),
+        ));
     }
     shown
 }

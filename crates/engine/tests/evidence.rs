@@ -4,7 +4,9 @@ use std::path::Path;
 
 use callstack_core::evidence::{CheckRun, Evidence, WrittenFile};
 use callstack_core::text::estimate_tokens;
-use callstack_core::transcript::{Anchor, CallState, Message, MessageKind, Part, PartBody, Role};
+use callstack_core::transcript::{
+    Anchor, CallState, Message, MessageKind, Part, PartBody, Role, ToolCall,
+};
 use callstack_engine::operation::{Answer, Caller};
 use callstack_engine::search::{Depth, PlaceKind, SearchRequest};
 use callstack_engine::tree::Checked;
@@ -19,7 +21,7 @@ const A: &str = "ses_a";
 /// Shows the engine a step of a session's agent in which these things were done.
 fn step(engine: &Engine, session: &str, id: &str, doings: &[Value]) {
     let call = format!("call-{id}");
-    let body = PartBody::Tool { call, tool: "bash".to_owned(), state: CallState::Completed };
+    let body = PartBody::from(ToolCall::new(call, "bash", CallState::Completed));
     let mut shown = HostMessage::of(
         Message {
             id: id.to_owned(),

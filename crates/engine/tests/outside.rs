@@ -1,7 +1,7 @@
 //! Agents are informed of changes by a person at a terminal that concern their work.
 
 use callstack_core::transcript::{
-    Anchor, CallState, FoldOp, Message, MessageKind, Part, PartBody, Role,
+    Anchor, CallState, FoldOp, Message, MessageKind, Part, PartBody, Role, ToolCall,
 };
 use callstack_engine::operation::{Answer, Caller};
 use callstack_engine::{HostMessage, Settings};
@@ -19,8 +19,7 @@ fn said(id: usize, role: Role) -> HostMessage {
     HostMessage {
         message: Message { id, role, standing: MessageKind::Normal, parts: vec![part] },
         json: json!({"words": words}).to_string(),
-        calls: Vec::new(),
-        facts: Vec::new(),
+        broken_off: false,
         opened: Vec::new(),
         results: Vec::new(),
         tasks: Vec::new(),
@@ -199,7 +198,7 @@ fn step(desk: &mut TestEnv, name: &str, arguments: Value) {
     let operation = callstack_engine::operations::find(name).unwrap();
     operation.run(&desk.project.engine, &agent, arguments).unwrap();
     let mut shown = said(desk.shown.len(), Role::Assistant);
-    let body = PartBody::Tool { call, tool: name.to_owned(), state: CallState::Completed };
+    let body = PartBody::from(ToolCall::new(call, name, CallState::Completed));
     shown.message.parts = vec![Part { id: format!("prt-{id}"), body }];
     desk.shown.push(shown);
     desk.request();

@@ -25,7 +25,7 @@ fn message(place: usize) -> PastMessage {
     let at = THEN + 1_000 * i64::try_from(place).unwrap();
     let shown =
         HostMessage { words, ..HostMessage::of(message, json!({"place": place}).to_string()) };
-    PastMessage { at: Some(at), shown, calls: Vec::new() }
+    PastMessage { at: Some(at), shown }
 }
 
 fn session() -> PastSession {

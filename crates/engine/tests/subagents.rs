@@ -8,7 +8,7 @@ mod ending;
 mod frames;
 
 use callstack_core::subagent::{SubagentSession, Trouble};
-use callstack_core::transcript::{CallState, Message, MessageKind, Part, PartBody, Role};
+use callstack_core::transcript::{CallState, Message, MessageKind, Part, PartBody, Role, ToolCall};
 use callstack_engine::operation::Answer;
 use callstack_engine::{
     ChildSession, ChildStatus, Engine, EngineError, HostMessage, Kind, ReturnedTask, Settings,
@@ -108,11 +108,9 @@ impl TestEnv {
         let tasks = vec![ReturnedTask { session: CHILD.to_owned(), outcome }];
         let words = message("msg-ask", Role::User, "Do it");
         let mut push = message("msg-call", Role::Assistant, "");
-        push.message.parts[0].body = PartBody::Tool {
-            call: format!("call-{PARENT}"),
-            tool: "stack_frame_push".to_owned(),
-            state: CallState::Completed,
-        };
+        push.message.parts[0].body =
+            ToolCall::new(format!("call-{PARENT}"), "stack_frame_push", CallState::Completed)
+                .into();
         self.calls(
             PARENT,
             vec![words, push, HostMessage { tasks, ..message(id, Role::Assistant, "") }],

@@ -5,15 +5,16 @@ mod stored;
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use callstack_core::event::RecordedFigures;
 use callstack_core::evidence::Action;
 use callstack_core::frame::Status;
-use callstack_core::framing::{Division, WorkMarker};
+use callstack_core::framing::Division;
 use callstack_core::secrets::mask;
-use callstack_core::transcript::{CallState, ToolCall};
+use callstack_core::transcript::{CallState, PartBody, ToolCall};
 use callstack_engine::{
-    Engine, EngineError, Fact, Kind, PastAside, PastCaller, PastCounts, PastMessage, PastSession,
+    Engine, EngineError, Kind, PastAside, PastCaller, PastCounts, PastMessage, PastSession,
 };
 use callstack_recordings::{
     Format, Left, Parent, Recorded, RecordedPart, Recording, RecordingError,
@@ -150,57 +151,48 @@ fn handed_in(recording: &Recording) -> Option<(Status, String)> {
 /// Returns a message in its stored form, with the work that it shows.
 fn message(recording: &Recording, message: &Recorded) -> Option<PastMessage> {
     let mut shown = decode(&body(recording, message), Path::new(&recording.project))?;
-    shown.facts = facts(recording, message);
+    let mut recorded = message.calls();
+    for part in &mut shown.message.parts {
+        if let PartBody::Tool(call) = &mut part.body
+            && let Some(recorded) = recorded.next()
+        {
+            let state = call.state;
+            *call = Arc::new(ToolCall { state, ..short(recording, recorded) });
+        }
+    }
+    shown.broken_off = message.broken_off;
     shown.opened.clear();
     shown.tasks.clear();
     // A message that is stored under a made-up id is found under it again.
     shown.message.id.clone_from(&message.id);
-    let calls = message.calls().map(|call| call.id.clone()).collect();
-    Some(PastMessage { at: message.at, shown, calls })
+    Some(PastMessage { at: message.at, shown })
 }
 
-fn facts(recording: &Recording, message: &Recorded) -> Vec<Fact> {
-    let mut facts = Vec::new();
-    if message.broken_off {
-        facts.push(Fact::Division(WorkMarker::BrokenOff));
-    }
-    for call in message.calls() {
-        facts.extend(done(recording, call));
-        facts.extend(call.division.clone().map(|division| Fact::Division(mark(call, division))));
-    }
-    facts
-}
-
-fn done(recording: &Recording, call: &ToolCall) -> Vec<Fact> {
+/// Returns a recorded call in short.
+fn short(recording: &Recording, call: &ToolCall) -> ToolCall {
     let line = |text: &str| -> String {
         // The line alone may no longer show that it contains a secret.
         mask(text.trim()).lines().next().unwrap_or_default().chars().take(LINE).collect()
     };
     let relative = |path: &String| inside(&recording.project, path).to_owned();
-    match &call.action {
-        Action::Ran(command) => vec![Fact::Command { line: line(command), exit: call.exit }],
-        _ if call.state == CallState::Failed => {
-            let message = line(call.output.as_deref().unwrap_or_default());
-            vec![Fact::Failed { tool: call.tool.clone(), message }]
-        }
-        Action::Read(path) => vec![Fact::Read { path: relative(path) }],
-        Action::Wrote(paths) if call.state == CallState::Completed => {
-            paths.iter().map(|path| Fact::Wrote { path: relative(path) }).collect()
-        }
-        Action::Wrote(_) | Action::Other => Vec::new(),
-    }
-}
-
-fn mark(call: &ToolCall, division: Division) -> WorkMarker {
-    let id = call.id.clone();
-    match division {
-        Division::Todos(items) => WorkMarker::Todos { call: id, items },
-        Division::Subagent { title, prompt } => WorkMarker::Subagent {
-            call: id,
-            title,
-            prompt,
-            result: call.output.clone(),
-            state: state_of(call),
-        },
+    let action = match &call.action {
+        Action::Ran(command) => Action::Ran(line(command)),
+        Action::Read(path) => Action::Read(relative(path)),
+        Action::Wrote(paths) => Action::Wrote(paths.iter().map(relative).collect()),
+        Action::Other => Action::Other,
+    };
+    let output = match &call.division {
+        Some(Division::Subagent { .. }) => call.output.clone(),
+        _ if call.is_failed() => call.output.as_deref().map(line),
+        _ => None,
+    };
+    ToolCall {
+        output,
+        exit: call.exit,
+        began: call.began,
+        ended: call.ended,
+        action,
+        division: call.division.clone(),
+        ..ToolCall::new(&call.id, &call.tool, call.state)
     }
 }

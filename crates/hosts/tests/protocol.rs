@@ -6,7 +6,7 @@ use std::io::Cursor;
 use std::path::Path;
 use std::rc::Rc;
 
-use callstack_core::transcript::{CallState, Message, MessageKind, Part, PartBody, Role};
+use callstack_core::transcript::{CallState, Message, MessageKind, Part, PartBody, Role, ToolCall};
 use callstack_engine::{Engine, EngineError, Failure, HostMessage, Settings, SystemWorld};
 use callstack_hosts::protocol::{Host, SessionEvent, Tell, VERSION, read_requests, serve};
 use serde::Deserialize;
@@ -53,11 +53,11 @@ impl Host for Radio {
         let chars = heard.said.chars().count();
         let (body, part) = match &heard.call {
             Some(call) => (
-                PartBody::Tool {
-                    call: call.clone(),
-                    tool: heard.asked.clone(),
-                    state: CallState::Completed,
-                },
+                PartBody::from(ToolCall::new(
+                    call.clone(),
+                    heard.asked.clone(),
+                    CallState::Completed,
+                )),
                 json!({ "type": "tool", "callID": call, "tool": heard.asked,
                     "state": { "status": "completed", "input": {}, "output": heard.heard } }),
             ),

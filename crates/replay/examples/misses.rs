@@ -66,9 +66,9 @@ fn line(session: &Session, miss: &Miss) -> String {
         let piece = session.pieces[message].iter().find(|piece| piece.item == item);
         let body = piece.map(|piece| &session.transcript[message].parts[piece.part].body);
         let holder = match (kind, body) {
-            (PieceKind::Call, Some(PartBody::Tool { tool, .. })) => format!("a call of {tool}"),
-            (PieceKind::Result, Some(PartBody::Tool { tool, .. })) => {
-                format!("an output of {tool}")
+            (PieceKind::Call, Some(PartBody::Tool(call))) => format!("a call of {}", call.tool),
+            (PieceKind::Result, Some(PartBody::Tool(call))) => {
+                format!("an output of {}", call.tool)
             }
             _ => "words".to_owned(),
         };

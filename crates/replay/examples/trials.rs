@@ -21,7 +21,7 @@ use callstack_core::frame::FrameNum;
 use callstack_core::returned::RENDERER_VERSION;
 use callstack_core::transcript::{
     Anchor, CALLS_LEAVE, CallState, Fold, FoldOp, Message, MessageKind, Part, PartBody, Role, Span,
-    SpanNum, SpanOrigin,
+    SpanNum, SpanOrigin, ToolCall,
 };
 use serde_json::Value;
 
@@ -226,14 +226,13 @@ fn decoded(id: &str, message: &Value) -> Option<Message> {
         chars: text.trim().chars().count(),
         head: text.chars().take(60).collect(),
     }];
-    bodies.extend(calls(message).map(|call| PartBody::Tool {
-        call,
-        tool: "tool".to_owned(),
-        state: CallState::Completed,
-    }));
+    bodies.extend(
+        calls(message)
+            .map(|call| PartBody::from(ToolCall::new(call, "tool", CallState::Completed))),
+    );
     let part = |(at, body): (usize, PartBody)| {
         let id = match &body {
-            PartBody::Tool { call, .. } => call.clone(),
+            PartBody::Tool(call) => call.id.clone(),
             _ => format!("{id}.{at}"),
         };
         Part { id, body }

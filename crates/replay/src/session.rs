@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use callstack_core::evidence::terms::relative;
 use callstack_core::evidence::{Action, Activity};
-use callstack_core::framing::{Division, FramingMessage, WorkMarker};
+use callstack_core::framing::{Division, FramingMessage};
 use callstack_core::masking::subject::Subject;
 use callstack_core::named_steps::is_ours;
 use callstack_core::transcript::{CallState, Message, MessageKind, Part, PartBody, Role, ToolCall};
@@ -162,7 +162,8 @@ impl Session {
         };
         let weight =
             usize::try_from(texts(&[PieceKind::Call, PieceKind::Result])).unwrap_or(usize::MAX);
-        self.moments.push(FramingMessage::of(&message, words(recorded), weight, marks(recorded)));
+        let framing = FramingMessage::of(&message, words(recorded), weight, recorded.broken_off);
+        self.moments.push(framing);
         let happened = recorded.activities();
         for (place, (part, activity)) in happened.iter().enumerate() {
             self.tool_calls.insert((at, *part), self.activities.len() + place);
@@ -255,11 +256,7 @@ fn message(recorded: &Recorded) -> Message {
             RecordedPart::File { name, mime } => {
                 PartBody::File { name: name.clone(), mime: mime.clone() }
             }
-            RecordedPart::Call(call) => PartBody::Tool {
-                call: call.id.clone(),
-                tool: call.tool.clone(),
-                state: if call.output.is_some() { call.state } else { CallState::Open },
-            },
+            RecordedPart::Call(call) => short(call).into(),
         };
         Part { id: at.to_string(), body }
     };
@@ -285,29 +282,15 @@ fn words(recorded: &Recorded) -> String {
     }
 }
 
-fn marks(recorded: &Recorded) -> Vec<WorkMarker> {
-    let calls = recorded.parts.iter().filter_map(|part| match part {
-        RecordedPart::Call(call) => Some(call),
-        _ => None,
-    });
-    let mut marks: Vec<WorkMarker> = calls
-        .filter_map(|call| match call.division.as_ref()? {
-            Division::Todos(items) => {
-                Some(WorkMarker::Todos { call: call.id.clone(), items: items.clone() })
-            }
-            Division::Subagent { title, prompt } => Some(WorkMarker::Subagent {
-                call: call.id.clone(),
-                title: title.clone(),
-                prompt: prompt.clone(),
-                result: call.output.clone(),
-                state: call.state,
-            }),
-        })
-        .collect();
-    if recorded.broken_off {
-        marks.push(WorkMarker::BrokenOff);
+/// Returns a call in short, as a live session has it.
+fn short(call: &ToolCall) -> ToolCall {
+    let is_subagent = matches!(call.division, Some(Division::Subagent { .. }));
+    let state = if call.output.is_some() { call.state } else { CallState::Open };
+    ToolCall {
+        output: call.output.clone().filter(|_| is_subagent),
+        division: call.division.clone(),
+        ..ToolCall::new(&call.id, &call.tool, state)
     }
-    marks
 }
 
 /// Returns the agent's words and calls, without the names of tools and arguments.

@@ -6,9 +6,10 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use super::commands::{fails, verifies};
 use super::seen::{Seen, hashes};
 use super::signals::Signals;
-use crate::fact::Fact;
+use crate::evidence::Action;
 use crate::frame::Identity;
 use crate::named_steps::{is_our_command, is_ours};
+use crate::transcript::{CallState, ToolCall};
 
 /// Keywords below which a request is a remark and no new goal.
 const REMARK: usize = 4;
@@ -55,8 +56,8 @@ impl Observer {
         Self { goal: hashes(&words).collect(), derived, ..Self::default() }
     }
 
-    /// Reads the next message, with the facts of its calls.
-    pub fn see(&mut self, message: &Seen, facts: &[Fact]) {
+    /// Reads the next message, with its calls.
+    pub fn see<'a>(&mut self, message: &Seen, calls: impl Iterator<Item = &'a ToolCall>) {
         self.seen.messages += 1;
         self.seen.tokens += u64::from(message.tokens);
         if let Some(request) = &message.request {
@@ -64,7 +65,7 @@ impl Observer {
         } else {
             self.seen.steps += 1;
             let succeeded = self.seen.successes > 0;
-            let news = facts.iter().filter(|fact| self.follow(fact)).count() > 0;
+            let news = calls.filter(|call| self.follow(call)).count() > 0;
             self.seen.idle_steps = if news { 0 } else { self.seen.idle_steps + 1 };
             if succeeded && self.seen.successes > 0 {
                 self.seen.settled_steps += 1;
@@ -116,27 +117,30 @@ impl Observer {
         (self.seen.new_files, self.seen.new_folders) = (0, 0);
     }
 
-    /// Records a fact, and returns whether it is new. Requests to callstack itself are no work.
-    fn follow(&mut self, fact: &Fact) -> bool {
-        match fact {
-            Fact::Done { tool, .. } | Fact::Failed { tool, .. } if is_ours(tool) => false,
-            Fact::Command { line, .. } if is_our_command(line) => false,
-            Fact::Command { line, exit } => self.ran(line, *exit),
-            Fact::Read { path } => {
+    /// Records what a call shows, and returns whether that is new. Requests to callstack itself are no work.
+    fn follow(&mut self, call: &ToolCall) -> bool {
+        let tool = &call.tool;
+        if call.is_failed() {
+            if let Some(error) = call.output.as_ref().filter(|_| !is_ours(tool)) {
+                let tool_hash = hash(tool);
+                self.failed(tool_hash ^ hash(error), tool_hash, tool);
+            }
+            return false;
+        }
+        match &call.action {
+            Action::Ran(line) => !is_our_command(line) && self.ran(line, call.exit),
+            Action::Read(path) => {
                 self.went_well(hash("read"));
                 self.read.insert(hash(path))
             }
-            Fact::Wrote { path } => self.wrote(path),
-            Fact::Done { tool, asked } => {
+            Action::Wrote(_) => {
+                call.files_written().iter().filter(|path| self.wrote(path)).count() > 0
+            }
+            Action::Other if is_ours(tool) || call.state == CallState::Open => false,
+            Action::Other => call.input_hash.is_some_and(|input| {
                 self.went_well(hash(tool));
-                self.asked.insert(hash(tool) ^ asked)
-            }
-            Fact::Failed { tool, message } => {
-                let tool_hash = hash(tool);
-                self.failed(tool_hash ^ hash(message), tool_hash, tool);
-                false
-            }
-            Fact::Division(_) => false,
+                self.asked.insert(hash(tool) ^ input)
+            }),
         }
     }
 

@@ -12,30 +12,39 @@ fn watch() -> Observer {
     Observer::new(&goal("Fix the parser", "parser tests pass with nested brackets"), false)
 }
 
-fn step(observer: &mut Observer, facts: &[Fact]) -> Signals {
-    observer.see(&Seen::step(facts, 10), facts);
+fn step(observer: &mut Observer, calls: &[ToolCall]) -> Signals {
+    observer.see(&Seen::step(calls.iter(), 10), calls.iter());
     observer.signals(None, None)
 }
 
 fn ask(observer: &mut Observer, words: &str) -> Signals {
-    observer.see(&Seen::request(words, 10), &[]);
+    observer.see(&Seen::request(words, 10), [].iter());
     observer.signals(None, None)
 }
 
-fn ran(line: &str, exit: i64) -> Fact {
-    Fact::Command { line: line.to_owned(), exit: Some(exit) }
+fn called(tool: &str, action: Action) -> ToolCall {
+    ToolCall { action, ..ToolCall::new("", tool, CallState::Completed) }
 }
 
-fn wrote(path: &str) -> Fact {
-    Fact::Wrote { path: path.to_owned() }
+fn ran(line: &str, exit: i64) -> ToolCall {
+    ToolCall { exit: Some(exit), ..called("bash", Action::Ran(line.to_owned())) }
 }
 
-fn read(path: &str) -> Fact {
-    Fact::Read { path: path.to_owned() }
+fn wrote(path: &str) -> ToolCall {
+    called("write", Action::Wrote(vec![path.to_owned()]))
 }
 
-fn failed(tool: &str, message: &str) -> Fact {
-    Fact::Failed { tool: tool.to_owned(), message: message.to_owned() }
+fn read(path: &str) -> ToolCall {
+    called("read", Action::Read(path.to_owned()))
+}
+
+fn failed(tool: &str, message: &str) -> ToolCall {
+    let output = Some(message.to_owned());
+    ToolCall { output, ..ToolCall::new("", tool, CallState::Failed) }
+}
+
+fn done(tool: &str, input: u64) -> ToolCall {
+    ToolCall { input_hash: Some(input), ..called(tool, Action::Other) }
 }
 
 #[test]
@@ -48,7 +57,7 @@ fn a_failure_counts_until_the_same_goes_well() {
     assert_eq!(signals.failing.as_deref(), Some("`cargo test`"));
     let signals = step(&mut observer, &[ran("cargo test", 0)]);
     assert_eq!((signals.errors, signals.retries), (1, 1));
-    let signals = step(&mut observer, &[Fact::Done { tool: "webfetch".to_owned(), asked: 1 }]);
+    let signals = step(&mut observer, &[done("webfetch", 1)]);
     assert_eq!((signals.errors, signals.retries, signals.failing), (0, 0, None));
 }
 
@@ -56,7 +65,7 @@ fn a_failure_counts_until_the_same_goes_well() {
 fn what_callstack_was_asked_for_is_neither_news_nor_a_failure() {
     let mut observer = watch();
     step(&mut observer, &[wrote("src/a.rs")]);
-    let done = |tool: &str| Fact::Done { tool: tool.to_owned(), asked: 1 };
+    let done = |tool: &str| done(tool, 1);
     let ours = [
         done("stack_frame_push"),
         failed("stack", "there is no frame `f9`"),
@@ -101,8 +110,8 @@ fn kinds_of_failures_are_bounded() {
 #[test]
 fn what_was_not_there_before_is_progress() {
     let mut observer = watch();
-    let idle = |observer: &mut Observer, fact: Fact| step(observer, &[fact]).idle_steps;
-    let done = |asked| Fact::Done { tool: "glob".to_owned(), asked };
+    let idle = |observer: &mut Observer, call: ToolCall| step(observer, &[call]).idle_steps;
+    let done = |input| done("glob", input);
     for news in [ran("ls", 0), read("a"), wrote("a"), done(1), done(2)] {
         assert_eq!(idle(&mut observer, news.clone()), 0, "{news:?}");
         assert_eq!(idle(&mut observer, news.clone()), 1, "{news:?} again");

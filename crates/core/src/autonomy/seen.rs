@@ -1,8 +1,9 @@
 //! One message as the heuristics read it: computed when it is first seen, since a frame's beginning may move, and
 //! then everything after it is read again.
 
-use crate::fact::Fact;
+use crate::evidence::Action;
 use crate::text::{extract_keywords, first_words, stem_hash};
+use crate::transcript::ToolCall;
 
 /// The most keywords of a message that count.
 const KEYWORDS: usize = 24;
@@ -30,12 +31,13 @@ impl Seen {
         }
     }
 
-    /// Reads a step of the model, by the facts of its calls.
-    pub fn step(facts: &[Fact], tokens: usize) -> Self {
-        let words = facts.iter().filter_map(|fact| match fact {
-            Fact::Command { line, .. } => Some(line),
-            Fact::Read { path } | Fact::Wrote { path } => Some(path),
-            Fact::Done { .. } | Fact::Failed { .. } | Fact::Division(_) => None,
+    /// Reads a step of the model, by its calls.
+    pub fn step<'a>(calls: impl Iterator<Item = &'a ToolCall>, tokens: usize) -> Self {
+        let words = calls.flat_map(|call| match &call.action {
+            Action::Ran(line) if !call.is_failed() => std::slice::from_ref(line),
+            Action::Read(path) if !call.is_failed() => std::slice::from_ref(path),
+            Action::Wrote(_) => call.files_written(),
+            _ => &[],
         });
         Self {
             tokens: u32::try_from(tokens).unwrap_or(u32::MAX),

@@ -99,7 +99,7 @@ impl<'a> Places<'a> {
 }
 
 fn is_result_of(body: &PartBody, wanted: &str) -> bool {
-    matches!(body, PartBody::Tool { call, state: CallState::Completed, .. } if call == wanted)
+    matches!(body, PartBody::Tool(call) if call.state == CallState::Completed && call.id == wanted)
 }
 
 /// Whether the user speaks in it: words of their own, or a file. A message that only the host wrote in the user's
@@ -110,7 +110,7 @@ pub(crate) fn user_speaks(message: &Message) -> bool {
         && message.parts.iter().any(|part| match &part.body {
             PartBody::Text { synthetic, chars, .. } => !synthetic && *chars > 0,
             PartBody::File { .. } => true,
-            PartBody::Reasoning { .. } | PartBody::Tool { .. } | PartBody::Other => false,
+            PartBody::Reasoning { .. } | PartBody::Tool(_) | PartBody::Other => false,
         })
 }
 
@@ -125,7 +125,7 @@ pub(super) fn agent_speaks(message: &Message) -> bool {
 pub(super) fn says_something(body: &PartBody) -> bool {
     match body {
         PartBody::Text { chars, .. } => *chars > 0,
-        PartBody::Tool { .. } | PartBody::File { .. } => true,
+        PartBody::Tool(_) | PartBody::File { .. } => true,
         PartBody::Reasoning { .. } | PartBody::Other => false,
     }
 }

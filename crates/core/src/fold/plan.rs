@@ -126,9 +126,7 @@ impl<'a> Plan<'a> {
         let end = pop.unwrap_or(parts.len());
         let first = pop.map_or(push.part, |pop| pop.min(push.part)) + 1;
         let leaves = |at: usize, body: &PartBody| match body {
-            PartBody::Tool { .. } => {
-                (push.part + 1..end).contains(&at) && !chosen.spared.contains(&at)
-            }
+            PartBody::Tool(_) => (push.part + 1..end).contains(&at) && !chosen.spared.contains(&at),
             PartBody::Reasoning { sealed } => *sealed && at >= first,
             PartBody::Text { .. } | PartBody::File { .. } | PartBody::Other => false,
         };
@@ -149,7 +147,7 @@ impl<'a> Plan<'a> {
     fn join_the_pushs_step(&mut self, places: &Places<'_>, region: &Region<'_>, kept: &[usize]) {
         let (Some(push), Some(pop)) = (region.push, region.pop) else { return };
         let parts = &places.transcript[pop.message].parts;
-        let is_call = |at: &usize| matches!(parts[*at].body, PartBody::Tool { .. });
+        let is_call = |at: &usize| matches!(parts[*at].body, PartBody::Tool(_));
         let reasons = |body: &PartBody| matches!(body, PartBody::Reasoning { .. });
         let thought = parts.iter().any(|part| reasons(&part.body));
         if kept.is_empty() || !kept.iter().all(is_call) || !thought || !region.joins_calls() {

@@ -67,7 +67,7 @@ fn well_formed(world: &World, request: &Request) -> Holds {
         prop_assert!(says || message.read().count() == was_read(was), "{message} is empty");
     }
     let last = request.sent.last().unwrap();
-    let calls = last.read().any(|part| matches!(part.body, PartBody::Tool { .. }));
+    let calls = last.read().any(|part| matches!(part.body, PartBody::Tool(_)));
     prop_assert!(calls || last.role == Role::User, "the request ends with {last}");
     Ok(())
 }
@@ -86,7 +86,7 @@ fn inside(world: &World, span: &Span) -> (usize, usize, Option<usize>) {
     let last = at(close).unwrap();
     let pop = close.call.as_ref().map(|wanted| {
         let parts = &world.transcript[last].parts;
-        let is_it = |body: &PartBody| matches!(body, PartBody::Tool { call, .. } if call == wanted);
+        let is_it = |body: &PartBody| matches!(body, PartBody::Tool(call) if call.id == *wanted);
         parts.iter().position(|part| is_it(&part.body)).unwrap()
     });
     (first, last + 1, pop)
@@ -116,7 +116,7 @@ fn nothing_of_the_work_is_left(world: &World, request: &Request) -> Holds {
                 let at = world.transcript[index].parts.iter().position(|p| p.id == part.id);
                 let of_work = match part.body {
                     PartBody::Reasoning { .. } => true,
-                    PartBody::Tool { .. } => with_pop.is_none_or(|pop| at.unwrap() < pop),
+                    PartBody::Tool(_) => with_pop.is_none_or(|pop| at.unwrap() < pop),
                     _ => false,
                 };
                 prop_assert!(!of_work, "{message} is work of {num:?}");
@@ -143,7 +143,8 @@ fn each_call_leaves_with_its_frame(world: &World, request: &Request) -> Holds {
     );
     for message in &world.transcript {
         for part in &message.parts {
-            let PartBody::Tool { call, .. } = &part.body else { continue };
+            let PartBody::Tool(call) = &part.body else { continue };
+            let call = &call.id;
             let left = inside.iter().any(|it| {
                 let beside_the_push = it.open.message.as_ref() == Some(&message.id);
                 !(beside_the_push && old(it))
@@ -275,7 +276,8 @@ fn grows_at_its_end(world: &World, request: &Request) -> Holds {
 
 /// The parts of a message up to and including a call.
 fn up_to<'a>(message: &'a Sent, wanted: Option<&str>) -> Vec<&'a str> {
-    let is_it = |body: &PartBody| matches!(body, PartBody::Tool { call, .. } if Some(call.as_str()) == wanted);
+    let is_it =
+        |body: &PartBody| matches!(body, PartBody::Tool(call) if Some(call.id.as_str()) == wanted);
     let push = message.parts.iter().position(|part| is_it(&part.body)).unwrap();
     message.parts[..=push].iter().map(|part| part.id.as_str()).collect()
 }

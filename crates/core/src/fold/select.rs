@@ -49,11 +49,11 @@ fn behind_pop(places: &Places<'_>, region: &Region<'_>) -> Vec<usize> {
     };
     let parts = &places.transcript[pop.message].parts;
     let behind = parts.iter().enumerate().skip(pop.part + 1);
-    if !behind.clone().any(|(_, part)| matches!(part.body, PartBody::Tool { .. })) {
+    if !behind.clone().any(|(_, part)| matches!(part.body, PartBody::Tool(_))) {
         return Vec::new();
     }
     behind
-        .filter(|(_, part)| matches!(part.body, PartBody::Tool { .. } | PartBody::Text { .. }))
+        .filter(|(_, part)| matches!(part.body, PartBody::Tool(_) | PartBody::Text { .. }))
         .map(|(index, _)| index)
         .collect()
 }

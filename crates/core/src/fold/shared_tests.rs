@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::{SentMessage, SentPart, sent};
-use crate::transcript::{CallState, FoldOp, Message, MessageKind, Part, PartBody, Role};
+use crate::transcript::{CallState, FoldOp, Message, MessageKind, Part, PartBody, Role, ToolCall};
 
 #[derive(Deserialize)]
 struct Shared {
@@ -42,11 +42,9 @@ impl Given {
     fn message(self) -> Message {
         let body = |id: &str| match self.role {
             Role::User => PartBody::Text { synthetic: false, chars: 5, head: "words".to_owned() },
-            Role::Assistant => PartBody::Tool {
-                call: format!("call {id}"),
-                tool: "read".to_owned(),
-                state: CallState::Completed,
-            },
+            Role::Assistant => {
+                ToolCall::new(format!("call {id}"), "read", CallState::Completed).into()
+            }
         };
         let parts = self.parts.into_iter().map(|id| Part { body: body(&id), id }).collect();
         Message { id: self.id, role: self.role, standing: MessageKind::Normal, parts }
@@ -59,7 +57,7 @@ fn seen(transcript: &[Message], message: SentMessage) -> Seen {
             let Part { id, body } = transcript[message].parts[part].clone();
             let whole = output.unwrap_or_else(|| format!("said {id}"));
             let whole = [vec![whole], added].concat().join("\n\n");
-            let output = matches!(body, PartBody::Tool { .. }).then_some(whole);
+            let output = matches!(body, PartBody::Tool(_)).then_some(whole);
             SeenPart { id: Some(id), output, text: None }
         }
         SentPart::Ours { text } => SeenPart { id: None, output: None, text: Some(text) },

@@ -43,7 +43,7 @@ pub(super) fn reply_parts(places: &Places<'_>, message: usize) -> Vec<usize> {
     let parts = &places.transcript[message].parts;
     let behind = parts
         .iter()
-        .rposition(|part| matches!(part.body, PartBody::Tool { .. }))
+        .rposition(|part| matches!(part.body, PartBody::Tool(_)))
         .map_or(0, |call| call + 1);
     parts
         .iter()

@@ -75,8 +75,7 @@ fn has_place(places: &Places<'_>, message: usize, edit: Option<&Edit<'_>>, note:
 }
 
 fn place_of(message: &Message, wanted: &str) -> Option<usize> {
-    let is_it = |body: &PartBody| matches!(body, PartBody::Tool { call, .. } if call == wanted);
-    message.parts.iter().position(|part| is_it(&part.body))
+    message.parts.iter().position(|part| part.call().is_some_and(|call| call.id == wanted))
 }
 
 /// Replaces results of a message's calls by lines.

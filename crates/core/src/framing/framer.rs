@@ -2,11 +2,11 @@
 
 use super::todos::{Todo, TodoStatus, Todos};
 use super::{
-    FORGOTTEN, FramingMessage, LEAST_TOKENS, Speaker, Taken, WORK_CALLS, WORK_TOKENS, WorkKind,
-    WorkMarker, WorkUnit, identity_of, identity_of_item,
+    Division, FORGOTTEN, FramingMessage, LEAST_TOKENS, Speaker, Taken, WORK_CALLS, WORK_TOKENS,
+    WorkKind, WorkUnit, identity_of, identity_of_item,
 };
 use crate::frame::{Identity, Status};
-use crate::transcript::{Anchor, CallState};
+use crate::transcript::{Anchor, CallState, ToolCall};
 
 /// Reasons with which an item is given up.
 const CANCELLED: &str = "it was cancelled on the todo list";
@@ -132,7 +132,7 @@ impl Framer {
             self.end_what_waited(moment, None);
         }
         if moment.speaker == Speaker::Agent {
-            self.look_at_marks(moment);
+            self.look_at_divisions(moment);
         }
     }
 
@@ -205,15 +205,17 @@ impl Framer {
         }
     }
 
-    fn look_at_marks(&mut self, moment: &FramingMessage) {
+    fn look_at_divisions(&mut self, moment: &FramingMessage) {
         if self.turn.as_ref().is_some_and(Turn::is_work) {
             self.open_turn();
         }
-        for mark in &moment.marks {
-            match mark {
-                WorkMarker::Todos { call, items } => self.list_written(moment, call, items),
-                WorkMarker::Subagent { .. } => self.subagent_called(moment, mark),
-                WorkMarker::BrokenOff => {}
+        for call in &moment.divisions {
+            match &call.division {
+                Some(Division::Todos(items)) => self.list_written(moment, &call.id, items),
+                Some(Division::Subagent { title, prompt }) => {
+                    self.subagent_called(moment, call, (title, prompt));
+                }
+                None => {}
             }
         }
     }
@@ -303,20 +305,24 @@ impl Framer {
         self.close(&end, status, reason, None);
     }
 
-    fn subagent_called(&mut self, moment: &FramingMessage, mark: &WorkMarker) {
-        let WorkMarker::Subagent { call, title, prompt, result, state } = mark else { return };
+    fn subagent_called(
+        &mut self,
+        moment: &FramingMessage,
+        call: &ToolCall,
+        (title, prompt): (&str, &str),
+    ) {
         self.open_turn();
         let mut identity = identity_of(prompt);
         if !title.trim().is_empty() {
             title.trim().clone_into(&mut identity.title);
         }
-        let anchor = Anchor { message: Some(moment.message.clone()), call: Some(call.clone()) };
+        let anchor = Anchor { message: Some(moment.message.clone()), call: Some(call.id.clone()) };
         self.begin(WorkKind::Subagent, identity, anchor.clone(), None);
-        let status = match state {
+        let status = match call.state {
             CallState::Completed => Status::Completed,
             CallState::Failed | CallState::Open => Status::Failed,
         };
-        self.close(&anchor, status, None, result.clone());
+        self.close(&anchor, status, None, call.output.clone());
     }
 
     fn begin(&mut self, kind: WorkKind, identity: Identity, opened: Anchor, item: Option<u64>) {

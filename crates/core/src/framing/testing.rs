@@ -9,9 +9,10 @@
 //! Messages are `m1`, `m2` and so on, calls `m2.0`, `m2.1`.
 
 use std::fmt::Write as _;
+use std::sync::Arc;
 
-use super::{FramingMessage, Speaker, Taken, Todo, TodoStatus, WorkKind, WorkMarker, WorkUnit};
-use crate::transcript::{Anchor, CallState};
+use super::{Division, FramingMessage, Speaker, Taken, Todo, TodoStatus, WorkKind, WorkUnit};
+use crate::transcript::{Anchor, CallState, ToolCall};
 
 pub(super) struct Session {
     pub(super) moments: Vec<FramingMessage>,
@@ -41,7 +42,7 @@ impl Session {
             closes: false,
             calls: 0,
             tokens: 0,
-            marks: Vec::new(),
+            divisions: Vec::new(),
         };
         let mut broken = false;
         for (place, word) in words(rest).into_iter().enumerate() {
@@ -66,22 +67,21 @@ impl Session {
         match (word.split(['(', ':']).next().unwrap(), inner) {
             ("push", _) => behind(self, 1, 0),
             ("pop", _) => behind(self, 0, 1),
-            ("broken", _) => moment.marks.push(WorkMarker::BrokenOff),
             ("todo", list) => {
                 let items = list.unwrap_or("").split(',').filter(|it| !it.is_empty()).map(item);
-                moment.marks.push(WorkMarker::Todos { call, items: items.collect() });
+                let division = Some(Division::Todos(items.collect()));
+                let call = ToolCall::new(call, "todo", CallState::Completed);
+                moment.divisions.push(Arc::new(ToolCall { division, ..call }));
                 moment.tokens += 100;
                 return;
             }
             ("sub", Some(inner)) => {
                 let (title, answer) = inner.split_once('|').unwrap_or((inner, ""));
-                moment.marks.push(WorkMarker::Subagent {
-                    call,
-                    title: title.to_owned(),
-                    prompt: format!("Please {title}"),
-                    result: Some(answer.to_owned()),
-                    state: CallState::Completed,
-                });
+                let prompt = format!("Please {title}");
+                let division = Some(Division::Subagent { title: title.to_owned(), prompt });
+                let output = Some(answer.to_owned());
+                let call = ToolCall::new(call, "sub", CallState::Completed);
+                moment.divisions.push(Arc::new(ToolCall { output, division, ..call }));
             }
             _ => {}
         }

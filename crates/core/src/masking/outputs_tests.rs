@@ -1,14 +1,10 @@
 use super::*;
-use crate::transcript::{CallState, Part, PartBody};
+use crate::transcript::{CallState, Part, ToolCall};
 
 fn message(id: &str, role: Role, calls: usize) -> Message {
     let call = |n| Part {
         id: format!("{id}.{n}"),
-        body: PartBody::Tool {
-            call: format!("call_{id}_{n}"),
-            tool: "bash".to_owned(),
-            state: CallState::Completed,
-        },
+        body: ToolCall::new(format!("call_{id}_{n}"), "bash", CallState::Completed).into(),
     };
     let parts = (0..calls).map(call).collect();
     Message { id: id.to_owned(), role, standing: MessageKind::Normal, parts }

@@ -21,6 +21,9 @@ pub struct ToolCall {
     pub state: CallState,
     /// Its arguments; null where it is short.
     pub input: Value,
+    /// A hash of the arguments, by which a repeated call is known from a new one. Only where it is short, and known by
+    /// nothing else.
+    pub input_hash: Option<u64>,
     /// The answer for the model, or the error; none where there is none yet. Where it is short, it is the answer of a
     /// subagent or the first line of an error.
     pub output: Option<String>,
@@ -30,7 +33,8 @@ pub struct ToolCall {
     pub began: Option<i64>,
     /// When it had ended.
     pub ended: Option<i64>,
-    /// The action that it took, or tried to take where it failed, as far as the host's tools are known.
+    /// The action that it took, or tried to take where it failed, as far as the host's tools are known. Where it is
+    /// short, of a command it has the first line.
     pub action: Action,
     /// The edits that it made to files, in order; none where it is short.
     pub edits: Vec<Edit>,
@@ -52,6 +56,33 @@ impl ToolCall {
     /// Whether it failed, by the host's report or by its exit code.
     pub fn has_failed(&self) -> bool {
         self.is_failed() || self.exit.is_some_and(|exit| exit != 0)
+    }
+
+    /// Returns the file that it read; none where it failed.
+    pub fn file_read(&self) -> Option<&str> {
+        match &self.action {
+            Action::Read(path) if !self.is_failed() => Some(path),
+            _ => None,
+        }
+    }
+
+    /// Returns the files that it is known to have written.
+    pub fn files_written(&self) -> &[String] {
+        match &self.action {
+            Action::Wrote(paths) if self.state == CallState::Completed => paths,
+            _ => &[],
+        }
+    }
+
+    /// Removes what it shows of its work, but for its outcome, and for a todo list: where the work was divided stays
+    /// known.
+    pub fn empty(&mut self) {
+        (self.input, self.input_hash, self.output) = (Value::Null, None, None);
+        (self.action, self.edits) = (Action::Other, Vec::new());
+        if let Some(Division::Subagent { title, prompt }) = &mut self.division {
+            title.clear();
+            prompt.clear();
+        }
     }
 
     /// Returns all texts of its arguments, a line each, without those that are secrets by their names.

@@ -12,7 +12,7 @@ use callstack_core::frame::{FrameNum, Status};
 use callstack_core::results::{ResultsSource, dense};
 use callstack_core::session_state::BrokenTurn;
 use callstack_core::subagent::Trouble;
-use callstack_core::transcript::PartBody;
+use callstack_core::transcript::Message;
 use callstack_store::{Change, View};
 
 use super::{Failure, Summary};
@@ -315,8 +315,7 @@ pub(crate) fn told(compactions: &[Compaction], conversation: &Conversation) -> S
 }
 
 fn shows(conversation: &Conversation, asked: &str) -> bool {
-    let mut parts = conversation.messages().flat_map(|message| &message.parts);
-    parts.any(|part| matches!(&part.body, PartBody::Tool { call, .. } if call == asked))
+    conversation.messages().flat_map(Message::calls).any(|call| call.id == asked)
 }
 
 fn notice(

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use alignment::{Copy, align};
-use callstack_core::transcript::{MessageKind, PartBody, SpanOrigin, newest_summary};
+use callstack_core::transcript::{MessageKind, SpanOrigin, newest_summary};
 use callstack_store::View;
 use serde_json::Value;
 
@@ -197,10 +197,7 @@ impl Forks {
 
 /// The calls that a message shows.
 fn calls(shown: &HostMessage) -> impl Iterator<Item = &str> {
-    shown.message.parts.iter().filter_map(|part| match &part.body {
-        PartBody::Tool { call, .. } => Some(call.as_str()),
-        _ => None,
-    })
+    shown.message.calls().map(|call| call.id.as_str())
 }
 
 /// Returns a hash of a message's content, the same for its copies.

@@ -1,11 +1,11 @@
 //! The messages of a session's transcript, each with the data that the stages of a request need.
 
 use callstack_core::autonomy::Seen;
-use callstack_core::framing::{FramingMessage, WorkMarker};
+use callstack_core::framing::FramingMessage;
 use callstack_core::masking::outputs::Weight;
 use callstack_core::transcript::Message;
 
-use super::{CallTimes, Fact, HostMessage, watch};
+use super::{HostMessage, watch};
 use crate::calibration::Calibration;
 
 /// A message of the transcript, with the data that were read when the host showed it at its place.
@@ -13,10 +13,6 @@ use crate::calibration::Calibration;
 pub(super) struct Entry {
     /// The message as folding needs it.
     pub(super) message: Message,
-    /// The facts of its calls, but for divisions of work, which are in `framing`.
-    pub(super) facts: Vec<Fact>,
-    /// When its calls were carried out.
-    pub(super) calls: Vec<CallTimes>,
     /// The data that the heuristics need.
     pub(super) seen: Seen,
     /// The data that framing needs.
@@ -40,36 +36,26 @@ impl AsRef<Message> for Entry {
 
 impl Entry {
     /// Reads a message that a host shows after another one, or as the first one.
-    pub(super) fn after(before: Option<&Self>, mut shown: HostMessage) -> Self {
+    pub(super) fn after(before: Option<&Self>, shown: HostMessage) -> Self {
         let calibration = before.map(|before| before.calibration).unwrap_or_default();
         let calibration = calibration.after(&shown);
-        let framing = framing_message(&mut shown);
         let maskable: usize = shown.results.iter().map(|result| result.tokens).sum();
         Self {
             seen: watch::seen(&shown),
-            framing,
+            framing: framing_message(&shown),
             weight: Weight { all: shown.said + shown.heard, results: shown.results },
             results: before.map_or(0, |before| before.results) + maskable,
             returned: before.map_or(0, |before| before.returned) + shown.returned,
             calibration,
             message: shown.message,
-            facts: shown.facts,
-            calls: shown.calls,
         }
     }
 }
 
-/// Moves the divisions of work in a message's facts to framing, which alone reads them.
-pub(super) fn framing_message(shown: &mut HostMessage) -> FramingMessage {
-    let facts = std::mem::take(&mut shown.facts);
-    let mut marks: Vec<WorkMarker> = Vec::new();
-    for fact in facts {
-        match fact {
-            Fact::Division(mark) => marks.push(mark),
-            fact => shown.facts.push(fact),
-        }
-    }
-    FramingMessage::of(&shown.message, shown.words.clone(), shown.said + shown.heard, marks)
+/// Reads the data of a message that framing needs.
+pub(super) fn framing_message(shown: &HostMessage) -> FramingMessage {
+    let weight = shown.said + shown.heard;
+    FramingMessage::of(&shown.message, shown.words.clone(), weight, shown.broken_off)
 }
 
 /// The numbers of messages when something was last looked for in them.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use callstack_core::event::FileMoment;
 use callstack_core::evidence::Evidence;
 use callstack_core::frame::{Artifact, FrameNum};
-use callstack_core::transcript::{Anchor, PartBody, Span};
+use callstack_core::transcript::{Anchor, PartBody, Span, ToolCall};
 use callstack_store::{StoreError, View};
 
 use super::Conversation;
@@ -185,15 +185,13 @@ impl Conversation {
             return Some((usize::try_from(*self.order.get(id)?).ok()?, 0));
         }
         let message = self.messages().rposition(|message| message.id == *id)?;
-        let is_it = |body: &PartBody| match body {
-            PartBody::Tool { call, .. } => Some(call) == anchor.call.as_ref(),
-            _ => false,
-        };
-        let part = self.transcript[message].message.parts.iter().position(|part| is_it(&part.body));
+        let is_it = |call: &Arc<ToolCall>| Some(&call.id) == anchor.call.as_ref();
+        let mut parts = self.transcript[message].message.parts.iter();
+        let part = parts.position(|part| part.call().is_some_and(is_it));
         Some((message, part.unwrap_or_default()))
     }
 }
 
 fn writes(body: &PartBody) -> bool {
-    matches!(body, PartBody::Tool { tool, .. } if may_write(tool))
+    matches!(body, PartBody::Tool(call) if may_write(&call.tool))
 }

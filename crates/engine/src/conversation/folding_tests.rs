@@ -2,7 +2,7 @@
 
 use callstack_core::fold::Folded;
 use callstack_core::transcript::{
-    Anchor, CallState, FoldOp, Message, MessageKind, Part, PartBody, Role,
+    Anchor, CallState, FoldOp, Message, MessageKind, Part, PartBody, Role, ToolCall,
 };
 use serde_json::{Value, json};
 
@@ -24,7 +24,7 @@ fn message(id: &str, role: Role, bodies: Vec<PartBody>) -> HostMessage {
 /// A step that thinks and calls a tool.
 fn step(id: &str, tool: &str) -> HostMessage {
     let call = format!("call_{id}");
-    let tool = PartBody::Tool { call, tool: tool.to_owned(), state: CallState::Completed };
+    let tool = PartBody::from(ToolCall::new(call, tool, CallState::Completed));
     message(id, Role::Assistant, vec![PartBody::Reasoning { sealed: false }, tool])
 }
 

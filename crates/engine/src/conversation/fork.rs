@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use callstack_core::decide::{Command, Fork, ForkedSpan};
 use callstack_core::frame::Frame;
-use callstack_core::transcript::{Anchor, Fold, Message, PartBody, Role, Span, SpanOrigin};
+use callstack_core::transcript::{Anchor, Fold, Role, Span, SpanOrigin};
 use callstack_store::View;
 
 use super::copied::Copied;
@@ -132,11 +132,7 @@ fn names_its_frame(conversation: &Conversation, span: &Span) -> bool {
     let Some(end) = place(close) else { return false };
     let inside = conversation.messages().take(end + 1);
     let mut inside = inside.skip(place(&span.open).unwrap_or(0).min(end));
-    let calls = |message: &Message| {
-        let tools = message.parts.iter();
-        tools.filter(|part| matches!(part.body, PartBody::Tool { .. })).count()
-    };
-    inside.any(|it| it.role == Role::User || (it.role == Role::Assistant && calls(it) > 1))
+    inside.any(|it| it.role == Role::User || (it.role == Role::Assistant && it.calls().count() > 1))
 }
 
 fn root_of(view: &View<'_>, session: &str) -> Result<Option<Frame>, EngineError> {
@@ -198,11 +194,6 @@ fn moved(conversation: &Conversation, copied: &Copied, span: Span, open: Anchor)
 fn message_of(conversation: &Conversation, wanted: &str) -> Option<String> {
     conversation
         .messages()
-        .find(|message| {
-            message
-                .parts
-                .iter()
-                .any(|part| matches!(&part.body, PartBody::Tool { call, .. } if call == wanted))
-        })
+        .find(|message| message.call(wanted).is_some())
         .map(|message| message.id.clone())
 }

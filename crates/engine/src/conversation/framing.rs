@@ -8,9 +8,7 @@ mod carry;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use callstack_core::framing::{
-    Framer, FramingMessage, Speaker, Taken, WorkKind, WorkMarker, open_items,
-};
+use callstack_core::framing::{Framer, FramingMessage, Speaker, Taken, WorkKind, open_items};
 use callstack_core::transcript::{Anchor, MessageKind, Span, SpanOrigin};
 
 use super::entry::{Entry, framing_message};
@@ -275,7 +273,7 @@ impl Conversation {
     }
 
     /// Keeps a message that the host reports before it shows it.
-    pub(super) fn record_framing_message(&mut self, shown: &mut HostMessage) {
+    pub(super) fn record_framing_message(&mut self, shown: &HostMessage) {
         let message = framing_message(shown);
         let is_new =
             self.framing_messages().rev().take(2).all(|known| known.message != message.message);
@@ -287,8 +285,7 @@ impl Conversation {
     /// The newest message, where the agent wrote its list in it.
     pub(super) fn newest_list(&self) -> Option<&str> {
         let newest = self.framing_messages().next_back()?;
-        let is_list = newest.marks.iter().any(|mark| matches!(mark, WorkMarker::Todos { .. }));
-        is_list.then_some(newest.message.as_str())
+        newest.list().map(|_| newest.message.as_str())
     }
 
     /// Returns the agent's last words, if they were a closing reply and the user has not spoken since.
@@ -316,13 +313,7 @@ impl Conversation {
     pub(super) fn listed_items(&self, behind: Option<&str>) -> Option<Vec<String>> {
         let all = self.framing_messages().chain(&self.framing.recorded).rev();
         let mut work = all.take_while(|it| behind != Some(it.message.as_str()));
-        let list = work.find_map(|it| {
-            it.marks.iter().rev().find_map(|mark| match mark {
-                WorkMarker::Todos { items, .. } => Some(items),
-                _ => None,
-            })
-        });
-        list.map(open_items)
+        work.find_map(FramingMessage::list).map(open_items)
     }
 
     /// The same, unless any message since was removed for good.

@@ -2,7 +2,9 @@
 
 use std::collections::HashSet;
 
-use callstack_core::transcript::{Anchor, CallState, Message, MessageKind, Part, PartBody, Role};
+use callstack_core::transcript::{
+    Anchor, CallState, Message, MessageKind, Part, PartBody, Role, ToolCall,
+};
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -61,7 +63,7 @@ impl Host {
     fn call(&mut self, name: &str, arguments: serde_json::Value) {
         let call = format!("call_{}", self.made);
         let state = CallState::Completed;
-        let body = PartBody::Tool { call: call.clone(), tool: name.to_owned(), state };
+        let body = PartBody::from(ToolCall::new(call.clone(), name, state));
         let message = self.say(Role::Assistant, body);
         let anchor = Anchor { message: Some(message), call: Some(call.clone()) };
         let caller = Caller {
@@ -132,8 +134,8 @@ impl Host {
             // Titles hold the number at which the call was made.
             other.made = shown.message.id["msg_".len()..].parse::<usize>().unwrap() - 1;
             match &shown.message.parts[0].body {
-                PartBody::Tool { tool, .. } if tool == "stack_frame_push" => other.push(),
-                PartBody::Tool { .. } => other.pop(),
+                PartBody::Tool(call) if call.tool == "stack_frame_push" => other.push(),
+                PartBody::Tool(_) => other.pop(),
                 _ => other.user(),
             }
         }

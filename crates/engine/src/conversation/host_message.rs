@@ -1,7 +1,7 @@
 //! Messages as hosts show them, decoded.
 
-use callstack_core::fact::Fact;
-use callstack_core::framing::WorkMarker;
+use std::sync::Arc;
+
 use callstack_core::masking::outputs::ResultWeight;
 use callstack_core::subagent::Trouble;
 use callstack_core::transcript::{Message, PartBody};
@@ -13,10 +13,8 @@ pub struct HostMessage {
     pub message: Message,
     /// The host's own JSON, which is stored.
     pub json: String,
-    /// The facts of its tool calls.
-    pub facts: Vec<Fact>,
-    /// When its tool calls were carried out, in order.
-    pub calls: Vec<CallTimes>,
+    /// Whether it was aborted or ended with an error.
+    pub broken_off: bool,
     /// Calls of ours with which frames began: the call's id and the frame's id, as the call's result
     /// names it.
     pub opened: Vec<(String, String)>,
@@ -44,8 +42,7 @@ impl HostMessage {
         Self {
             message,
             json,
-            facts: Vec::new(),
-            calls: Vec::new(),
+            broken_off: false,
             opened: Vec::new(),
             tasks: Vec::new(),
             tokens: None,
@@ -65,35 +62,16 @@ impl HostMessage {
             if let PartBody::Text { head, .. } = &mut part.body {
                 head.clear();
             }
+            if let PartBody::Tool(call) = &mut part.body {
+                Arc::make_mut(call).empty();
+            }
         }
         self.json = String::new();
-        self.facts.retain_mut(|fact| match fact {
-            Fact::Division(WorkMarker::Subagent { title, prompt, result, .. }) => {
-                title.clear();
-                prompt.clear();
-                *result = None;
-                true
-            }
-            // Where the work was divided stays known.
-            Fact::Division(_) => true,
-            _ => false,
-        });
         self.tasks = Vec::new();
         self.results = Vec::new();
         self.words = String::new();
         self.summary = None;
     }
-}
-
-/// When a tool call was carried out.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct CallTimes {
-    /// The host's id of it.
-    pub call: String,
-    /// When it began, in milliseconds since 1970, where the host reports it.
-    pub began: Option<i64>,
-    /// When it had ended.
-    pub ended: Option<i64>,
 }
 
 /// A call that had another session work for it has come back.

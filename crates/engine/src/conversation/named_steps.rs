@@ -10,9 +10,8 @@ use callstack_core::fold::{Folded, Placement, since};
 use callstack_core::frame::{FrameNum, Status};
 use callstack_core::masking::outputs::Request;
 use callstack_core::named_steps::{Doing, NamedSteps, Step, name_of, naming, steps_to_name};
-use callstack_core::transcript::ToolCall;
 use callstack_core::transcript::{
-    Anchor, CallState, FoldOp, Message, MessageKind, PartBody, Role, Span,
+    Anchor, CallState, FoldOp, Message, MessageKind, Role, Span, ToolCall,
 };
 use callstack_store::View;
 
@@ -74,16 +73,9 @@ pub(super) fn marks<'a>(
     steps.map(|steps| Event::StepsNamed { session: session.to_owned(), steps }).collect()
 }
 
-fn call_of(body: &PartBody) -> Option<(&str, &str, CallState)> {
-    match body {
-        PartBody::Tool { call, tool, state } => Some((call, tool, *state)),
-        _ => None,
-    }
-}
-
 /// Whether a call is work that has a result, and not one of ours or the todo list's.
-fn is_work((_, tool, state): &(&str, &str, CallState)) -> bool {
-    *state == CallState::Completed && Doing::of(std::iter::once(*tool)).is_some()
+fn is_work(call: &ToolCall) -> bool {
+    call.state == CallState::Completed && Doing::of(std::iter::once(call.tool.as_str())).is_some()
 }
 
 fn is_step(message: &Message) -> bool {
@@ -135,9 +127,8 @@ impl Conversation {
     /// The newest call, where it is work that has a result.
     fn newest_call(&self) -> Option<Anchor> {
         let newest = self.last().filter(|message| is_step(message))?;
-        let calls = newest.parts.iter().filter_map(|part| call_of(&part.body));
-        let (last, ..) = calls.rev().find(is_work)?;
-        Some(Anchor { message: Some(newest.id.clone()), call: Some(last.to_owned()) })
+        let last = newest.calls().rfind(|call| is_work(call))?;
+        Some(Anchor { message: Some(newest.id.clone()), call: Some(last.id.clone()) })
     }
 
     /// Estimated tokens of a request with the newest message, and the calls of the model since the user spoke last.
@@ -159,10 +150,7 @@ impl Conversation {
     /// Returns the newest message, if steps that are closed after the fact may begin before it or after it with the
     /// files as they are now: where the agent reads after it has tried something.
     pub(super) fn looks_behind_trying(&self) -> Option<&str> {
-        let doing = |message: &Message| {
-            let calls = message.parts.iter().filter_map(|part| call_of(&part.body));
-            Doing::of(calls.map(|(_, tool, _)| tool))
-        };
+        let doing = |message: &Message| Doing::of(message.calls().map(|call| call.tool.as_str()));
         let newest = self.last().filter(|message| is_step(message))?;
         let mut before = self.messages().rev().skip(1).take_while(|message| is_step(message));
         let looks =
@@ -194,18 +182,17 @@ impl Conversation {
         let edges = live.iter().flat_map(|span| [Some(&span.open), span.live_close()]).flatten();
         let edges = edges.filter(|edge| edge.message.as_deref() == Some(&message.id));
         let edges: Vec<&str> = edges.filter_map(|edge| edge.call.as_deref()).collect();
-        let edge = message
-            .parts
-            .iter()
-            .rposition(|part| call_of(&part.body).is_some_and(|(call, ..)| edges.contains(&call)));
-        let parts = &message.parts[edge.map_or(0, |edge| edge + 1)..];
-        let made: Vec<_> = parts.iter().filter_map(|part| call_of(&part.body)).collect();
-        let anchor =
-            |call: &str| Anchor { message: Some(message.id.clone()), call: Some(call.to_owned()) };
-        let first = made.iter().find(|it| is_work(it)).map(|(call, ..)| anchor(call));
+        let calls: Vec<&ToolCall> = message.calls().map(AsRef::as_ref).collect();
+        let edge = calls.iter().rposition(|call| edges.contains(&call.id.as_str()));
+        let made = &calls[edge.map_or(0, |edge| edge + 1)..];
+        let anchor = |call: &ToolCall| Anchor {
+            message: Some(message.id.clone()),
+            call: Some(call.id.clone()),
+        };
+        let first = made.iter().find(|it| is_work(it)).map(|call| anchor(call));
         let before = at.checked_sub(1).map(|before| &self.transcript[before].message);
         let step = Step {
-            doing: Doing::of(made.iter().map(|(_, tool, _)| *tool)),
+            doing: Doing::of(made.iter().map(|call| call.tool.as_str())),
             begins: edge.is_some() || before.is_none_or(|before| begins_behind(live, before)),
             may_be_first: first.is_some() && !request.cut[at],
             tokens,
@@ -248,10 +235,9 @@ fn begins_behind(live: &[Span], message: &Message) -> bool {
         let close = span.live_close().filter(|_| !span.origin.is_automatic());
         close.and_then(|close| close.message.as_deref()) == Some(&message.id)
     };
-    let lists = message.parts.iter().filter_map(|part| call_of(&part.body));
     message.role == Role::User
         || live.iter().any(closes)
-        || lists.into_iter().any(|(_, tool, _)| tool.starts_with("todo"))
+        || message.calls().any(|call| call.tool.starts_with("todo"))
 }
 
 impl Queries {

@@ -9,7 +9,7 @@ use callstack_core::fold::{Note, Placement};
 use callstack_core::named_steps::is_ours;
 use callstack_core::returned::RENDERER_VERSION;
 use callstack_core::session_state::RenderedText;
-use callstack_core::transcript::{CallState, PartBody, Role, Span, SpanOrigin};
+use callstack_core::transcript::{CallState, Role, Span, SpanOrigin, ToolCall};
 use callstack_store::{StoreError, View};
 
 use super::Conversation;
@@ -260,13 +260,9 @@ impl Conversation {
     /// may be replaced by the text of a frame.
     fn newest_output(&self) -> Option<(String, String)> {
         let newest = self.last()?;
-        let completed = newest.parts.iter().rev().find_map(|part| match &part.body {
-            PartBody::Tool { call, tool, state: CallState::Completed } if !is_ours(tool) => {
-                Some(call)
-            }
-            _ => None,
-        });
-        Some((newest.id.clone(), completed?.clone()))
+        let is_sent =
+            |call: &&Arc<ToolCall>| call.state == CallState::Completed && !is_ours(&call.tool);
+        Some((newest.id.clone(), newest.calls().rfind(is_sent)?.id.clone()))
     }
 
     /// Where in the work the newest message stands.

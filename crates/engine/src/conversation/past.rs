@@ -18,7 +18,7 @@ use callstack_core::transcript::{Anchor, Outcome, Role, SpanOrigin};
 use callstack_store::{MessageBody, StoreError, StoredMessage};
 use serde::Serialize;
 
-use super::{Fact, HostMessage, Past};
+use super::{HostMessage, Past};
 use crate::call::Caller;
 use crate::conversation::framing::WorkFraming;
 use crate::error::{EngineError, Kind};
@@ -88,8 +88,6 @@ pub struct PastMessage {
     pub at: Option<i64>,
     /// Its content, and its stored form.
     pub shown: HostMessage,
-    /// The ids of its calls.
-    pub calls: Vec<String>,
 }
 
 /// The counts of an import of recorded sessions.
@@ -332,7 +330,8 @@ impl<'a> Takeover<'a> {
             if has_news && parts.queries.active(id)?.is_none() {
                 self.begin(&way, place, &message)?;
             }
-            let calls = message.calls.clone();
+            let calls = message.shown.message.calls();
+            let calls: Vec<_> = calls.map(|call| call.id.clone()).collect();
             let frame = if has_news { parts.queries.active(id)? } else { None };
             self.message(&mut way, message, frame)?;
             for call in calls {
@@ -420,7 +419,8 @@ impl<'a> Takeover<'a> {
     ) -> Result<(), EngineError> {
         let (parts, id) = (self.parts, &way.session.session);
         let at = way.time(parts);
-        let files: Vec<String> = message.shown.facts.iter().filter_map(written).collect();
+        let calls = message.shown.message.calls();
+        let files: Vec<String> = calls.flat_map(|call| call.files_written()).cloned().collect();
         let conversation = parts.sessions.conversation(id);
         let mut conversation = lock(&conversation);
         let end = conversation.transcript.len();
@@ -529,12 +529,5 @@ impl PendingSession<'_> {
             }
             Ok(written)
         })
-    }
-}
-
-fn written(fact: &Fact) -> Option<String> {
-    match fact {
-        Fact::Wrote { path } => Some(path.clone()),
-        _ => None,
     }
 }

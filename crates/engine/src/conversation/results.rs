@@ -5,7 +5,7 @@ use callstack_core::decide::Reconcile;
 use callstack_core::event::{Delegation, Event};
 use callstack_core::fold::Placement;
 use callstack_core::returned::told_late;
-use callstack_core::transcript::{CallState, Message, PartBody, Role, SpanNum};
+use callstack_core::transcript::{CallState, Message, Role, SpanNum};
 use callstack_store::View;
 
 use super::undo::{Seen, State};
@@ -119,12 +119,7 @@ pub(super) fn call_in<'a>(
 ) -> Option<CallState> {
     let id = delegation.call.message.as_deref()?;
     let message = transcript.rfind(|message| message.id == id)?;
-    message.parts.iter().rev().find_map(|part| match &part.body {
-        PartBody::Tool { call, state, .. } if Some(call) == delegation.call.call.as_ref() => {
-            Some(*state)
-        }
-        _ => None,
-    })
+    Some(message.call(delegation.call.call.as_deref()?)?.state)
 }
 
 fn delivered(delegation: &Delegation) -> Event {

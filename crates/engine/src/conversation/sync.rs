@@ -360,7 +360,7 @@ impl Conversations {
             conversation.used = last.tokens.or(conversation.used);
         }
         conversation.masking.called(self.kernel.now());
-        for shown in &mut shown {
+        for shown in &shown {
             conversation.record_framing_message(shown);
         }
         let bodies =

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use callstack_core::transcript::{Anchor, CallState, Message, MessageKind, Part, PartBody, Role};
+use callstack_core::transcript::{
+    Anchor, CallState, Message, MessageKind, Part, PartBody, Role, ToolCall,
+};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -72,11 +74,7 @@ impl Host {
 
     fn step(&mut self, tool: &str) -> Anchor {
         let call = format!("call_{}", self.shown.len());
-        let body = PartBody::Tool {
-            call: call.clone(),
-            tool: tool.to_owned(),
-            state: CallState::Completed,
-        };
+        let body = PartBody::from(ToolCall::new(call.clone(), tool, CallState::Completed));
         let message = self.show(Role::Assistant, body, "");
         Anchor { message: Some(message), call: Some(call) }
     }

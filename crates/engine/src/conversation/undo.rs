@@ -9,9 +9,7 @@ use std::sync::Arc;
 use callstack_core::decide::{Command, Reconcile};
 use callstack_core::event::Event;
 use callstack_core::session_state::SessionState;
-use callstack_core::transcript::{
-    Anchor, CallState, Message, MessageKind, PartBody, Span, SpanOrigin,
-};
+use callstack_core::transcript::{Anchor, CallState, Message, MessageKind, Span, SpanOrigin};
 
 use super::Conversation;
 use crate::error::EngineError;
@@ -315,12 +313,7 @@ impl<'a> Seen<'a> {
         let Some(call) = &anchor.call else {
             return if shown.is_some() { State::There } else { self.state_of_missing(message) };
         };
-        let state = shown.and_then(|message| {
-            message.parts.iter().rev().find_map(|part| match &part.body {
-                PartBody::Tool { call: made, state, .. } if made == call => Some(*state),
-                _ => None,
-            })
-        });
+        let state = shown.and_then(|message| message.call(call)).map(|call| call.state);
         match state {
             // The model knows the call as failed, so for it nothing began or ended.
             Some(call) if !counts(call) => State::Gone,

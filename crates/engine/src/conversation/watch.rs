@@ -32,7 +32,7 @@ pub(super) fn seen(shown: &HostMessage) -> Seen {
     if shown.message.role == Role::User {
         Seen::request(&shown.words, tokens)
     } else {
-        Seen::step(&shown.facts, tokens)
+        Seen::step(shown.message.calls().map(AsRef::as_ref), tokens)
     }
 }
 
@@ -95,9 +95,9 @@ impl Conversation {
     }
 
     fn look_at(&mut self, at: usize) {
-        let Entry { message, seen, facts, .. } = &self.transcript[at];
+        let Entry { message, seen, .. } = &self.transcript[at];
         if is_seen(message) {
-            self.watch.observer.see(seen, facts);
+            self.watch.observer.see(seen, message.calls().map(AsRef::as_ref));
         }
     }
 }

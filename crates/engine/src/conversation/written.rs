@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use callstack_core::decide::Command;
 use callstack_core::frame::{Artifact, FrameNum};
-use callstack_core::transcript::{PartBody, Span};
+use callstack_core::transcript::Span;
 
 use super::Conversation;
 use crate::error::EngineError;
@@ -88,13 +88,9 @@ impl FileWrites {
         wanted: &str,
     ) -> Result<Option<FrameNum>, EngineError> {
         let begun = conversation.step_frame;
-        let of_call = |body: &PartBody| match body {
-            PartBody::Tool { call, .. } => Some(call.clone()),
-            _ => None,
-        };
         let steps = conversation.messages().rev();
         let step = steps.map(|message| {
-            let calls = message.parts.iter().filter_map(|part| of_call(&part.body));
+            let calls = message.calls().map(|call| call.id.clone());
             (message.id.as_str(), calls.collect::<Vec<_>>())
         });
         let step = step.take(1 + SHOWN_TOGETHER);

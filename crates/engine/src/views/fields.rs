@@ -240,7 +240,8 @@ impl PartView {
                 let text = format!("{name} ({mime})");
                 Some(Self::new(PartKind::File, origin).with_text(&text, shortening))
             }
-            PartBody::Tool { call, tool, .. } => {
+            PartBody::Tool(made) => {
+                let (call, tool) = (&made.id, &made.tool);
                 let mut view = Self::new(PartKind::Tool, origin);
                 let state = &json["state"];
                 let (input, input_cut) = match &state["input"] {
@@ -285,7 +286,7 @@ pub(crate) fn weight(
     let mut weighed = Weighed::default();
     match body {
         PartBody::Text { .. } | PartBody::Reasoning { .. } => weighed.said = text(),
-        PartBody::Tool { .. } => {
+        PartBody::Tool(_) => {
             let input = &json["state"]["input"];
             weighed.said = if input.is_null() { 0 } else { tokens(&input.to_string()) };
             weighed.output = replaced.or_else(|| result(json)).map(tokens).unwrap_or_default();
@@ -339,10 +340,7 @@ impl MessageView {
                     let own = &request.transcript[*message];
                     let json = &session.messages[request.place_of(*message)].json;
                     let body = &own.parts[*part].body;
-                    let called = match body {
-                        PartBody::Tool { call, .. } => Some(call.as_str()),
-                        _ => None,
-                    };
+                    let called = own.parts[*part].call().map(|call| call.id.as_str());
                     let replaced = output.as_deref();
                     tokens += weight(body, part_json(json, *part), replaced, added).all();
                     let replaced =

@@ -357,13 +357,14 @@ fn pieces(session: &ReadSession, request: &Request, shortening: Shortening) -> V
                         Source::User | Source::Host => (WindowKind::User, None),
                         _ => (WindowKind::Live, session.frame_at(made)),
                     };
-                    let PartBody::Tool { call, tool, .. } = body else {
+                    let PartBody::Tool(made) = body else {
                         let text = json["text"].as_str().unwrap_or_default();
                         if *body != PartBody::Other {
                             add(kind, weight.said, text, frame, None);
                         }
                         continue;
                     };
+                    let (call, tool) = (&made.id, &made.tool);
                     let asked = format!("{tool} {}", json["state"]["input"]);
                     match output {
                         Some(text) => {

@@ -6,9 +6,9 @@
 
 use callstack_core::event::{Event, FileMoment};
 use callstack_core::frame::FrameNum;
-use callstack_core::transcript::{Anchor, Message, PartBody, Role, Span};
+use callstack_core::transcript::{Anchor, Message, Role, Span};
 
-use crate::conversation::{CallTimes, Conversation};
+use crate::conversation::Conversation;
 use crate::error::EngineError;
 use crate::lock::lock;
 use crate::work_tree::FileStates;
@@ -62,11 +62,11 @@ impl Conversation {
     /// front of that step.
     fn begun_beside_writes(&self) -> Option<(&str, Vec<FrameNum>)> {
         let step = |message: &Message| message.role == Role::Assistant;
-        let mut newest = self.messages().enumerate().rev();
-        let (at, message) = newest.find(|(_, message)| step(message))?;
-        let (_, Message { id: before, .. }) = newest.next()?;
+        let mut newest = self.messages().rev();
+        let message = newest.find(|message| step(message))?;
+        let Message { id: before, .. } = newest.next()?;
         let begun = self.begun_in(&message.id);
-        let frames = begun.filter(|span| writes_beside(message, self.times(at), span));
+        let frames = begun.filter(|span| writes_beside(message, span));
         let frames: Vec<_> = frames.map(|span| span.frame).collect();
         (!frames.is_empty()).then_some((before.as_str(), frames))
     }
@@ -78,21 +78,19 @@ pub(crate) fn may_write(tool: &str) -> bool {
 }
 
 /// Whether a call that may write was going on beside the one that opened a span.
-fn writes_beside(message: &Message, times: &[CallTimes], span: &Span) -> bool {
+fn writes_beside(message: &Message, span: &Span) -> bool {
     let Some(opened) = span.open.call.as_deref() else { return false };
-    let times_of = |call: &str| times.iter().find(|it| it.call == call);
-    let push = times_of(opened);
+    let push = message.calls().find(|call| call.id == opened);
     let mut behind = false;
-    for part in &message.parts {
-        let PartBody::Tool { call, tool, .. } = &part.body else { continue };
-        if call == opened {
+    for call in message.calls() {
+        if call.id == opened {
             behind = true;
             continue;
         }
-        if !may_write(tool) {
+        if !may_write(&call.tool) {
             continue;
         }
-        let (earlier, later) = if behind { (push, times_of(call)) } else { (times_of(call), push) };
+        let (earlier, later) = if behind { (push, Some(call)) } else { (Some(call), push) };
         let ended = earlier.and_then(|it| it.ended);
         let began = later.and_then(|it| it.began);
         if ended.zip(began).is_none_or(|(ended, began)| ended >= began) {

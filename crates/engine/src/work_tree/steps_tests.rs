@@ -1,29 +1,23 @@
-use callstack_core::transcript::{CallState, MessageKind, Part, SpanNum, SpanOrigin};
+use callstack_core::transcript::{
+    CallState, MessageKind, Part, PartBody, SpanNum, SpanOrigin, ToolCall,
+};
 
 use super::*;
 
 /// A step of calls, each with its tool and when it began and ended; the push is called `push`.
 fn beside(calls: &[(&str, &str, i64, i64)]) -> bool {
-    let body = |call: &str, tool: &str| PartBody::Tool {
-        call: call.to_owned(),
-        tool: tool.to_owned(),
-        state: CallState::Completed,
+    let part = |(call, tool, began, ended): &(&str, &str, i64, i64)| {
+        let made = ToolCall::new(*call, *tool, CallState::Completed);
+        let (began, ended) = (Some(*began), Some(*ended));
+        let body = PartBody::from(ToolCall { began, ended, ..made });
+        Part { id: (*call).to_owned(), body }
     };
-    let parts = calls
-        .iter()
-        .map(|(call, tool, ..)| Part { id: (*call).to_owned(), body: body(call, tool) });
     let message = Message {
         id: "a1".to_owned(),
         role: Role::Assistant,
         standing: MessageKind::Normal,
-        parts: parts.collect(),
+        parts: calls.iter().map(part).collect(),
     };
-    let times = calls.iter().map(|(call, _, began, ended)| CallTimes {
-        call: (*call).to_owned(),
-        began: Some(*began),
-        ended: Some(*ended),
-    });
-    let times: Vec<_> = times.collect();
     let span = Span {
         num: SpanNum(1),
         frame: FrameNum(2),
@@ -37,7 +31,7 @@ fn beside(calls: &[(&str, &str, i64, i64)]) -> bool {
         foldable: true,
         fold: None,
     };
-    writes_beside(&message, &times, &span)
+    writes_beside(&message, &span)
 }
 
 #[test]

@@ -1,10 +1,11 @@
 //! The observations of a frame's work.
 
-use callstack_core::fact::Fact;
+use callstack_core::evidence::Action;
+use callstack_core::transcript::{CallState, ToolCall};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::test_env::{TestEnv, ran, wrote};
+use super::test_env::{TestEnv, called, ran, wrote};
 
 fn observed(desk: &mut TestEnv) -> Value {
     desk.sync();
@@ -81,7 +82,7 @@ fn a_goal_that_is_set_later_is_what_counts() {
 #[derive(Clone, Debug)]
 enum Act {
     Say(&'static str),
-    Do(Vec<Fact>),
+    Do(Vec<ToolCall>),
     Push,
     Pop,
 }
@@ -90,9 +91,15 @@ fn act() -> impl Strategy<Value = Act> {
     let fact = prop_oneof![
         (0..3_u8, 0..2_i64).prop_map(|(n, exit)| ran(&format!("make {n}"), exit)),
         (0..4_u8).prop_map(|n| wrote(&format!("d{}/f{n}", n % 2))),
-        (0..3_u8).prop_map(|n| Fact::Read { path: format!("f{n}") }),
-        Just(Fact::Failed { tool: "edit".to_owned(), message: "no".to_owned() }),
-        (0..2_u64).prop_map(|asked| Fact::Done { tool: "glob".to_owned(), asked }),
+        (0..3_u8).prop_map(|n| called("read", Action::Read(format!("f{n}")))),
+        Just(ToolCall {
+            output: Some("no".to_owned()),
+            ..ToolCall::new("", "edit", CallState::Failed)
+        }),
+        (0..2_u64).prop_map(|input| ToolCall {
+            input_hash: Some(input),
+            ..called("glob", Action::Other)
+        }),
     ];
     let words =
         ["Go on", "Migrate database tables towards postgres clusters", "Make it pass"].to_vec();
@@ -116,7 +123,7 @@ proptest! {
         for act in acts {
             match act {
                 Act::Say(words) => desk.user(words),
-                Act::Do(facts) => desk.step(&facts),
+                Act::Do(calls) => desk.step(&calls),
                 Act::Push => {
                     depth += 1;
                     desk.push("Inner");

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use callstack_core::fact::Fact;
+use callstack_core::evidence::Action;
 use callstack_core::transcript::{
-    Anchor, CallState, FoldOp, Message, MessageKind, Part, PartBody, Role,
+    Anchor, CallState, FoldOp, Message, MessageKind, Part, PartBody, Role, ToolCall,
 };
 use callstack_engine::operation::{Answer, Caller};
 use callstack_engine::{
@@ -99,15 +99,20 @@ impl TestEnv {
             UserMessage { session: self.session.clone(), host: "test".into(), text: words.into() };
         self.engine.user_message(&message).unwrap();
         let body = PartBody::Text { synthetic: false, chars: words.len(), head: words.to_owned() };
-        self.add(Role::User, body, words, Vec::new());
+        self.add(Role::User, vec![body], words);
     }
 
-    /// Adds a step of the model with the facts that its calls show. Its request goes out first.
-    pub(super) fn step(&mut self, facts: &[Fact]) {
+    /// Adds a step of the model with calls, or with one that shows nothing. Its request goes out first.
+    pub(super) fn step(&mut self, calls: &[ToolCall]) {
         self.sync();
-        let (call, tool) = (format!("call_{}", self.shown.len()), "bash".to_owned());
-        let body = PartBody::Tool { call, tool, state: CallState::Completed };
-        self.add(Role::Assistant, body, "", facts.to_vec());
+        let nothing = [ToolCall::new("", "bash", CallState::Completed)];
+        let calls = if calls.is_empty() { &nothing } else { calls };
+        let number = self.shown.len();
+        let bodies = calls.iter().enumerate().map(|(n, call)| {
+            let id = format!("call_{number}.{n}");
+            PartBody::from(ToolCall { id, ..call.clone() })
+        });
+        self.add(Role::Assistant, bodies.collect(), "");
     }
 
     /// A step that calls an operation; gives the answer.
@@ -115,8 +120,8 @@ impl TestEnv {
         self.sync();
         let call = format!("call_{}", self.shown.len());
         let state = CallState::Completed;
-        let body = PartBody::Tool { call: call.clone(), tool: name.to_owned(), state };
-        let message = self.add(Role::Assistant, body, "", Vec::new());
+        let body = PartBody::from(ToolCall::new(call.clone(), name, state));
+        let message = self.add(Role::Assistant, vec![body], "");
         let anchor = Anchor { message: Some(message), call: Some(call.clone()) };
         let answer = self.ask_at(name, arguments, anchor);
         let opened = answer.opened.map(|num| (call, self.engine.frame(num).unwrap().id));
@@ -152,12 +157,13 @@ impl TestEnv {
         self.call("stack_frame_pop", json!({"results": "it is done"}));
     }
 
-    fn add(&mut self, role: Role, body: PartBody, words: &str, facts: Vec<Fact>) -> String {
+    fn add(&mut self, role: Role, bodies: Vec<PartBody>, words: &str) -> String {
         let number = self.shown.len();
         let id = format!("msg_{number}");
-        let parts = vec![Part { id: format!("prt_{number}"), body }];
+        let parts = bodies.into_iter().enumerate();
+        let parts = parts.map(|(n, body)| Part { id: format!("prt_{number}.{n}"), body });
+        let parts = parts.collect();
         self.shown.push(HostMessage {
-            facts,
             tokens: (role == Role::Assistant).then_some(self.tokens),
             said: 20,
             heard: 20,
@@ -222,10 +228,14 @@ impl TestEnv {
     }
 }
 
-pub(super) fn ran(line: &str, exit: i64) -> Fact {
-    Fact::Command { line: line.to_owned(), exit: Some(exit) }
+pub(super) fn called(tool: &str, action: Action) -> ToolCall {
+    ToolCall { action, ..ToolCall::new("", tool, CallState::Completed) }
 }
 
-pub(super) fn wrote(path: &str) -> Fact {
-    Fact::Wrote { path: path.to_owned() }
+pub(super) fn ran(line: &str, exit: i64) -> ToolCall {
+    ToolCall { exit: Some(exit), ..called("bash", Action::Ran(line.to_owned())) }
+}
+
+pub(super) fn wrote(path: &str) -> ToolCall {
+    called("write", Action::Wrote(vec![path.to_owned()]))
 }

@@ -1,11 +1,12 @@
 //! The settings: each changes something, and at once.
 
-use callstack_core::fact::Fact;
-use callstack_core::framing::{Todo, TodoStatus, WorkMarker};
+use callstack_core::evidence::Action;
+use callstack_core::framing::{Division, Todo, TodoStatus};
+use callstack_core::transcript::ToolCall;
 use callstack_engine::{Kind, Level, SystemRequest};
 use serde_json::json;
 
-use super::test_env::{TestEnv, wrote};
+use super::test_env::{TestEnv, called, wrote};
 
 fn failing(vars: &[(&str, &str)], times: usize) -> TestEnv {
     failing_at(TestEnv::with(vars), times)
@@ -193,7 +194,8 @@ fn nothing_is_suggested_for_work_when_the_list_is_done() {
     for (status, said) in [(TodoStatus::InProgress, 1), (TodoStatus::Completed, 0)] {
         let mut desk = failing(&[], 2);
         let items = vec![Todo { id: None, content: "Make it pass".to_owned(), status }];
-        desk.step(&[Fact::Division(WorkMarker::Todos { call: "list".to_owned(), items })]);
+        let division = Some(Division::Todos(items));
+        desk.step(&[ToolCall { division, ..called("todowrite", Action::Other) }]);
         desk.fail(1);
         assert_eq!(desk.said().len(), said, "{status:?}");
     }

@@ -1,8 +1,10 @@
 //! Automatic frames' changes to files can be undone, as far as their earlier state is known.
 
 use std::fs;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use callstack_core::transcript::PartBody;
 use callstack_engine::{EngineError, Level, Reach, RollbackPlan};
 
 use super::host::{Host, SESSION};
@@ -103,7 +105,9 @@ fn nor_does_one_that_was_recorded_while_an_earlier_call_was_going_on() {
     user(&mut host, "Hello");
     later(&host, &copies, 1);
     host.step(&["make"]);
-    host.shown.last_mut().unwrap().calls[0].ended = None;
+    let part = &mut host.shown.last_mut().unwrap().message.parts[0];
+    let PartBody::Tool(call) = &mut part.body else { unreachable!() };
+    Arc::make_mut(call).ended = None;
     host.show_again_from(1);
     user(&mut host, "Add dates");
     later(&host, &copies, 2);

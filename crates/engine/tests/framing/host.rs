@@ -4,15 +4,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
-use callstack_core::framing::{Todo, TodoStatus, WorkMarker};
+use callstack_core::evidence::Action;
+use callstack_core::framing::{Division, Todo, TodoStatus};
 use callstack_core::subagent::SubagentSettings;
 use callstack_core::transcript::{
     Anchor, CallState, FoldOp, Message, MessageKind, Part, PartBody, Role, Span, SpanOrigin,
+    ToolCall,
 };
 use callstack_engine::operation::Caller;
 use callstack_engine::{
-    AutonomySettings, CallTimes, ChildSession, Engine, Fact, HostMessage, Level, Settings,
-    SystemRequest, SystemWorld, UserMessage, World, operations,
+    AutonomySettings, ChildSession, Engine, HostMessage, Level, Settings, SystemRequest,
+    SystemWorld, UserMessage, World, operations,
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -120,18 +122,16 @@ impl Host {
         self.made += 1;
         let id = format!("msg_{}", self.made);
         let now = Some(self.clock.now());
-        let calls = bodies.iter().filter_map(|body| match body {
-            PartBody::Tool { call, .. } => {
-                Some(CallTimes { call: call.clone(), began: now, ended: now })
+        let timed = |body| match body {
+            PartBody::Tool(call) => {
+                ToolCall { began: now, ended: now, ..ToolCall::clone(&call) }.into()
             }
-            _ => None,
-        });
-        let calls = calls.collect();
-        let parts = bodies.into_iter().enumerate();
+            body => body,
+        };
+        let parts = bodies.into_iter().map(timed).enumerate();
         let parts = parts.map(|(part, body)| Part { id: format!("{id}.{part}"), body }).collect();
         self.shown.push(HostMessage {
             words: words.to_owned(),
-            calls,
             ..HostMessage::of(
                 Message { id, role, standing: MessageKind::Normal, parts },
                 format!("{{\"n\":{}}}", self.made),
@@ -153,13 +153,13 @@ impl Host {
     pub(super) fn step(&mut self, commands: &[&str]) {
         let call = self.made;
         let output = self.output;
-        let bodies = (0..commands.len()).map(|n| tool(&format!("call_{call}.{n}"), "bash"));
-        let shown = self.say(Role::Assistant, "", bodies.collect());
+        let calls = commands.iter().enumerate().map(|(n, line)| ToolCall {
+            exit: Some(0),
+            action: Action::Ran((*line).to_owned()),
+            ..ToolCall::new(format!("call_{call}.{n}"), "bash", CallState::Completed)
+        });
+        let shown = self.say(Role::Assistant, "", calls.map(PartBody::from).collect());
         shown.heard = output * commands.len();
-        shown.facts = commands
-            .iter()
-            .map(|line| Fact::Command { line: (*line).to_owned(), exit: Some(0) })
-            .collect();
         did(shown, commands.iter().map(|line| json!({"ran": line, "exit": 0})));
         self.sync();
     }
@@ -168,9 +168,10 @@ impl Host {
     pub(super) fn write(&mut self, path: &str) {
         std::fs::write(self.folder.path().join(path), path).unwrap();
         let (call, output) = (format!("call_{}", self.made), self.output);
-        let shown = self.say(Role::Assistant, "", vec![tool(&call, "write")]);
+        let action = Action::Wrote(vec![path.to_owned()]);
+        let call = ToolCall { action, ..ToolCall::new(call, "write", CallState::Completed) };
+        let shown = self.say(Role::Assistant, "", vec![call.into()]);
         shown.heard = output;
-        shown.facts = vec![Fact::Wrote { path: path.to_owned() }];
         did(shown, [json!({"wrote": path})]);
         self.engine.files_written(SESSION, &[path.to_owned()]).unwrap();
         self.sync();
@@ -207,13 +208,13 @@ impl Host {
             let content = item.trim_start_matches(['>', '+', 'x']).to_owned();
             Todo { id: None, content, status }
         });
-        let mark = WorkMarker::Todos { call: call.clone(), items: items.collect() };
-        let mut bodies = vec![tool(&call, "todowrite")];
+        let division = Some(Division::Todos(items.collect()));
+        let call = ToolCall { division, ..ToolCall::new(call, "todowrite", CallState::Completed) };
+        let mut bodies = vec![PartBody::from(call)];
         if !words.is_empty() {
             bodies.insert(0, text_of(words));
         }
-        let shown = self.say(Role::Assistant, words, bodies);
-        shown.facts = vec![Fact::Division(mark)];
+        self.say(Role::Assistant, words, bodies);
         self.sync();
     }
 
@@ -291,7 +292,7 @@ impl Host {
     /// The user stops the agent while it speaks.
     pub(super) fn aborted(&mut self, words: &str) {
         self.say(Role::Assistant, words, vec![text_of(words)]);
-        self.shown.last_mut().unwrap().facts = vec![Fact::Division(WorkMarker::BrokenOff)];
+        self.shown.last_mut().unwrap().broken_off = true;
         let closing = self.shown.last().unwrap().clone();
         self.engine.record(SESSION, vec![closing]).unwrap();
         self.engine.session_idle(SESSION).unwrap();
@@ -399,5 +400,5 @@ fn text_of(words: &str) -> PartBody {
 }
 
 fn tool(call: &str, tool: &str) -> PartBody {
-    PartBody::Tool { call: call.to_owned(), tool: tool.to_owned(), state: CallState::Completed }
+    PartBody::from(ToolCall::new(call.to_owned(), tool, CallState::Completed))
 }

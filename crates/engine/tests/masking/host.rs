@@ -155,7 +155,7 @@ impl Host {
         let call = format!("call_{}", self.made);
         let state = CallState::Completed;
         let tool = "stack_frame_push".to_owned();
-        let tool = PartBody::Tool { call: call.clone(), tool, state };
+        let tool = PartBody::from(ToolCall::new(call.clone(), tool, state));
         let message = self.say(Role::Assistant, vec![tool]).message.id.clone();
         let caller = Caller {
             session: self.session.clone(),
@@ -198,7 +198,7 @@ impl Host {
         let command = format!("cat {file}");
         let output = format!("{file} tells of port 80{:02} at https://h{0}.example/", self.made);
         let state = CallState::Completed;
-        let tool = PartBody::Tool { call, tool: "bash".to_owned(), state };
+        let tool = PartBody::from(ToolCall::new(call, "bash", state));
         let shown = self.say(Role::Assistant, vec![PartBody::Reasoning { sealed: false }, tool]);
         let part = shown.message.parts[1].id.clone();
         let tool = json!({"type": "tool", "id": part, "command": command, "output": output});

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use callstack_core::masking::outputs::ResultWeight;
 use callstack_core::masking::subject::Subject;
 use callstack_core::transcript::{
-    Anchor, CallState, FoldOp, Message, MessageKind, Part, PartBody, Role,
+    Anchor, CallState, FoldOp, Message, MessageKind, Part, PartBody, Role, ToolCall,
 };
 use callstack_engine::operation::{Answer, Caller};
 use callstack_engine::{
@@ -129,7 +129,7 @@ impl Host {
 
     fn tool(&mut self, tool: &str) -> Part {
         let call = format!("call_{}", self.made);
-        let body = PartBody::Tool { call, tool: tool.to_owned(), state: CallState::Completed };
+        let body = PartBody::from(ToolCall::new(call, tool, CallState::Completed));
         self.part(format!("{tool} {}", self.made), body)
     }
 
@@ -189,11 +189,11 @@ impl Host {
     fn operate(&mut self, at: usize, part: usize, name: &str, arguments: Value) -> Option<Answer> {
         let session = &self.sessions[at];
         let message = &session.shown.last().unwrap().message;
-        let PartBody::Tool { call, .. } = &message.parts[part].body else { unreachable!() };
+        let call = message.parts[part].call().unwrap().id.clone();
         let caller = Caller {
             session: session.id.clone(),
             host: "test".to_owned(),
-            anchor: Anchor { message: Some(message.id.clone()), call: Some(call.clone()) },
+            anchor: Anchor { message: Some(message.id.clone()), call: Some(call) },
             agent: None,
             performs: false,
             reveal: true,
@@ -209,9 +209,8 @@ impl Host {
         let Some(opened) = answer.and_then(|answer| answer.opened) else { return };
         let frame = self.engine.frame(opened).unwrap().id;
         let shown = self.sessions[at].shown.last_mut().unwrap();
-        if let PartBody::Tool { call, .. } = &shown.message.parts[1].body {
-            shown.opened.push((call.clone(), frame));
-        }
+        let call = shown.message.parts[1].call().unwrap().id.clone();
+        shown.opened.push((call, frame));
     }
 
     pub(super) fn pop(&mut self, at: usize) {

@@ -5,12 +5,15 @@ use std::collections::{BTreeMap, HashSet};
 use std::io::ErrorKind;
 use std::path::Path;
 
-use callstack_core::framing::{Todo, TodoStatus, WorkMarker};
-use callstack_core::transcript::{Anchor, CallState, Message, MessageKind, Part, PartBody, Role};
+use callstack_core::evidence::Action;
+use callstack_core::framing::{Division, Todo, TodoStatus};
+use callstack_core::transcript::{
+    Anchor, CallState, Message, MessageKind, Part, PartBody, Role, ToolCall,
+};
 use callstack_engine::effect::{EffectOutcome, Next, Reaction};
 use callstack_engine::operation::{Answer, Caller};
 use callstack_engine::{
-    ChildSession, Engine, Fact, HostMessage, ReturnedTask, Settings, SubagentFilter, SystemRequest,
+    ChildSession, Engine, HostMessage, ReturnedTask, Settings, SubagentFilter, SystemRequest,
     UserMessage, operations,
 };
 use serde_json::{Value, json};
@@ -106,9 +109,21 @@ impl Host {
     }
 
     fn add(&mut self, session: &str, role: Role, words: &str, body: PartBody) -> &mut HostMessage {
+        self.add_parts(session, role, words, vec![body])
+    }
+
+    fn add_parts(
+        &mut self,
+        session: &str,
+        role: Role,
+        words: &str,
+        bodies: Vec<PartBody>,
+    ) -> &mut HostMessage {
         self.made += 1;
         let id = format!("msg_{:03}", self.made);
-        let part = Part { id: format!("prt_{:03}", self.made), body };
+        let parts = bodies.into_iter().enumerate();
+        let parts = parts.map(|(n, body)| Part { id: format!("prt_{:03}.{n}", self.made), body });
+        let parts = parts.collect();
         let (said, heard) = if role == Role::User { (0, 90) } else { (70, 200) };
         let shown = self.shown.entry(session.to_owned()).or_default();
         let before = shown.iter().rev().find_map(|it| it.tokens).unwrap_or(4_000);
@@ -117,10 +132,9 @@ impl Host {
             "parts": [{"type": "text", "text": words}],
         });
         shown.push(HostMessage {
-            message: Message { id, role, standing: MessageKind::Normal, parts: vec![part] },
+            message: Message { id, role, standing: MessageKind::Normal, parts },
             json: json.to_string(),
-            calls: Vec::new(),
-            facts: Vec::new(),
+            broken_off: false,
             opened: Vec::new(),
             results: Vec::new(),
             tasks: Vec::new(),
@@ -162,14 +176,13 @@ impl Host {
 
     /// The agent's step runs commands that end with these codes.
     pub(super) fn step(&mut self, session: &str, commands: &[(&str, i64)]) {
-        let call = format!("call_{}", self.made);
-        let state = CallState::Completed;
-        let body = PartBody::Tool { call, tool: "bash".to_owned(), state };
-        let facts = commands
-            .iter()
-            .map(|(line, exit)| Fact::Command { line: (*line).to_owned(), exit: Some(*exit) });
-        let shown = self.add(session, Role::Assistant, "", body);
-        shown.facts = facts.collect();
+        let calls = commands.iter().enumerate().map(|(n, (line, exit))| ToolCall {
+            exit: Some(*exit),
+            action: Action::Ran((*line).to_owned()),
+            ..ToolCall::new(format!("call_{}.{n}", self.made), "bash", CallState::Completed)
+        });
+        let bodies = calls.map(PartBody::from).collect();
+        let shown = self.add_parts(session, Role::Assistant, "", bodies);
         did(shown, commands.iter().map(|(line, exit)| json!({"ran": line, "exit": exit})));
     }
 
@@ -178,10 +191,9 @@ impl Host {
         std::fs::write(self.folder.join(path), path).unwrap();
         self.engine.files_written(session, &[path.to_owned()]).unwrap();
         let call = format!("call_{}", self.made);
-        let state = CallState::Completed;
-        let body = PartBody::Tool { call, tool: "write".to_owned(), state };
-        let shown = self.add(session, Role::Assistant, "", body);
-        shown.facts = vec![Fact::Wrote { path: path.to_owned() }];
+        let action = Action::Wrote(vec![path.to_owned()]);
+        let call = ToolCall { action, ..ToolCall::new(call, "write", CallState::Completed) };
+        let shown = self.add(session, Role::Assistant, "", call.into());
         did(shown, [json!({"wrote": path})]);
     }
 
@@ -196,10 +208,9 @@ impl Host {
             };
             Todo { id: None, content: item.trim_start_matches(['>', '+']).to_owned(), status }
         });
-        let mark = WorkMarker::Todos { call: call.clone(), items: items.collect() };
-        let state = CallState::Completed;
-        let body = PartBody::Tool { call, tool: "todowrite".to_owned(), state };
-        self.add(session, Role::Assistant, "", body).facts = vec![Fact::Division(mark)];
+        let division = Some(Division::Todos(items.collect()));
+        let call = ToolCall { division, ..ToolCall::new(call, "todowrite", CallState::Completed) };
+        self.add(session, Role::Assistant, "", call.into());
     }
 
     /// The agent closes its turn.
@@ -241,7 +252,7 @@ impl Host {
     pub(super) fn call(&mut self, session: &str, name: &str, arguments: Value) {
         let call = format!("call_{}", self.made);
         let state = CallState::Completed;
-        let body = PartBody::Tool { call: call.clone(), tool: name.to_owned(), state };
+        let body = PartBody::from(ToolCall::new(call.clone(), name, state));
         self.add(session, Role::Assistant, "", body);
         let operation = operations::find(name).unwrap();
         let answer = operation.run(&self.engine, &self.caller(session), arguments);
@@ -297,7 +308,7 @@ impl Host {
     pub(super) fn task_returned(&mut self, session: &str, child: &str, results: &str) {
         let call = format!("call_{}", self.made);
         let state = CallState::Completed;
-        let body = PartBody::Tool { call, tool: "task".to_owned(), state };
+        let body = PartBody::from(ToolCall::new(call, "task", state));
         let task = ReturnedTask { session: child.into(), outcome: Ok(results.into()) };
         self.add(session, Role::Assistant, "", body).tasks = vec![task];
     }
@@ -378,10 +389,7 @@ fn copy(from: &Path, to: &Path) {
 }
 
 fn call_of(shown: &HostMessage) -> Option<String> {
-    shown.message.parts.iter().find_map(|part| match &part.body {
-        PartBody::Tool { call, .. } => Some(call.clone()),
-        _ => None,
-    })
+    shown.message.calls().next().map(|call| call.id.clone())
 }
 
 /// The tree, and all that is still to come.

@@ -6,15 +6,14 @@ use std::path::{Path, PathBuf};
 
 use callstack_core::dialect::Dialect;
 use callstack_core::evidence::{Action, Activity};
-use callstack_core::fact::Fact;
 use callstack_core::transcript::ToolCall;
 use callstack_core::transcript::{
     Anchor, CallState, FoldOp, Message, MessageKind, Part, PartBody, Role,
 };
 use callstack_engine::operation::{Answer, Caller};
 use callstack_engine::{
-    Engine, EngineError, HostMessage, Level, Settings, SystemRequest, UserMessage, operations,
-    tools,
+    Engine, EngineError, HostMessage, Level, Settings, SystemRequest, UserMessage, World,
+    operations, tools,
 };
 use serde_json::{Value, json};
 
@@ -176,10 +175,17 @@ impl Host {
     ) -> Result<Answer, EngineError> {
         let mut bodies =
             vec![(PartBody::Reasoning { sealed: false }, json!({"type": "reasoning"}))];
+        let now = Some(self.clock.now());
         for (n, (tool, input, _)) in calls.iter().enumerate() {
             let call = format!("call_{}_{n}", self.made + 1);
             let state = CallState::Completed;
-            let body = PartBody::Tool { call: call.clone(), tool: (*tool).to_owned(), state };
+            let action = match *tool {
+                "read" => Action::Read((*input).to_owned()),
+                "edit" => Action::Wrote(vec![(*input).to_owned()]),
+                _ => Action::Other,
+            };
+            let made = ToolCall::new(call.clone(), *tool, state);
+            let body = PartBody::from(ToolCall { began: now, ended: now, action, ..made });
             let output = format!("the output of {input}");
             let state = json!({"status": "completed", "input": {"of": input}, "output": output});
             let told = json!({"type": "tool", "tool": tool, "callID": call, "state": state});
@@ -190,20 +196,11 @@ impl Host {
         shown.said = 40;
         shown.heard = chars / 4;
         shown.returned = chars;
-        shown.facts = calls
-            .iter()
-            .filter_map(|(tool, path, _)| match *tool {
-                "read" => Some(Fact::Read { path: (*path).to_owned() }),
-                "edit" => Some(Fact::Wrote { path: (*path).to_owned() }),
-                _ => None,
-            })
-            .collect();
         let mut answer = Ok(Answer::default());
         for (n, arguments) in ours {
             let message = &self.shown[before].message;
-            let PartBody::Tool { call, tool, .. } = &message.parts[n + 1].body else {
-                unreachable!()
-            };
+            let made = message.parts[n + 1].call().unwrap();
+            let (call, tool) = (&made.id, &made.tool);
             let caller = self.caller(&message.id, call);
             answer = operations::find(tool).unwrap().run(&self.engine, &caller, arguments.clone());
             let opened = answer.as_ref().ok().and_then(|answer| answer.opened);
@@ -229,9 +226,8 @@ impl Host {
     /// Returns another process's answer when the last call is repeated.
     pub(crate) fn again(&self, part: usize, arguments: &Value) -> Option<Answer> {
         let message = &self.shown.last().unwrap().message;
-        let PartBody::Tool { call, tool, .. } = &message.parts[part + 1].body else {
-            unreachable!()
-        };
+        let made = message.parts[part + 1].call().unwrap();
+        let (call, tool) = (&made.id, &made.tool);
         let other = Self::open(&self.folder, &self.settings, &self.clock);
         let tool = tools::find(Dialect::Stack, tool).unwrap();
         tool.done_before(&other, &self.caller(&message.id, call), arguments).unwrap()
@@ -352,11 +348,9 @@ impl Host {
                     let read = match &part.body {
                         PartBody::Text { head, .. } => format!("\"{head}\""),
                         PartBody::Reasoning { .. } => "think".to_owned(),
-                        PartBody::Tool { tool, .. } => {
-                            format!(
-                                "{tool}({})",
-                                told["state"]["input"]["of"].as_str().unwrap_or_default()
-                            )
+                        PartBody::Tool(call) => {
+                            let input = told["state"]["input"]["of"].as_str();
+                            format!("{}({})", call.tool, input.unwrap_or_default())
                         }
                         _ => String::new(),
                     };

@@ -6,22 +6,24 @@ mod lenient;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::Path;
 
-use callstack_core::framing::{Todo, TodoStatus, WorkMarker};
+use callstack_core::evidence::Action;
+use callstack_core::framing::{Division, Todo, TodoStatus};
 use callstack_core::masking::outputs::ResultWeight;
 use callstack_core::masking::subject::{Subject, hash};
 use callstack_core::secrets::mask;
 use callstack_core::subagent::Trouble;
 use callstack_core::text::estimate_tokens;
-use callstack_core::transcript::{CallState, Message, MessageKind, Part, PartBody, Role};
-use callstack_engine::{CallTimes, Fact, HostMessage, ReturnedTask};
+use callstack_core::transcript::{CallState, Message, MessageKind, Part, PartBody, Role, ToolCall};
+use callstack_engine::{HostMessage, ReturnedTask};
 use serde::Deserialize;
 use serde_json::Value;
 
+use super::state_of;
 pub(crate) use lenient::decode_any;
 
 /// Characters of a text that a pointer may show.
 const HEAD: usize = 200;
-/// Characters of a command or an error in a fact.
+/// Characters of a command or an error that are kept in memory.
 const LINE: usize = 160;
 /// Bytes of a text by which its tokens are estimated: the whole of a long session is decoded before its
 /// first call.
@@ -126,28 +128,21 @@ pub(crate) fn decode(json: &str, project: &Path) -> Option<HostMessage> {
     let words = words(&wire.parts, role);
     let summary = (standing == MessageKind::Summary).then(|| all_texts(&wire.parts));
     let tokens = wire.info.tokens.as_ref().map(Tokens::total).filter(|tokens| *tokens > 0);
-    let mut facts = Vec::new();
     let mut opened = Vec::new();
     let mut tasks = Vec::new();
-    if role == Role::Assistant && !wire.info.error.is_null() {
-        facts.push(Fact::Division(WorkMarker::BrokenOff));
-    }
+    let broken_off = role == Role::Assistant && !wire.info.error.is_null();
     for part in &wire.parts {
-        facts.extend(facts_of(part, project));
-        facts.extend(divided(part).map(Fact::Division));
         opened.extend(opening(part));
         tasks.extend(task(part));
     }
-    let calls = wire.parts.iter().filter_map(times).collect();
     let (said, heard) = tokens_of(&wire.parts, role);
     let returned = wire.parts.iter().filter_map(|part| part.state.as_ref()).map(returned).sum();
     let results = wire.parts.iter().filter_map(maskable).collect();
-    let parts = wire.parts.into_iter().map(part).collect();
+    let parts = wire.parts.into_iter().map(|it| part(it, project)).collect();
     Some(HostMessage {
         message: Message { id: wire.info.id, role, standing, parts },
         json: json.to_owned(),
-        facts,
-        calls,
+        broken_off,
         opened,
         tasks,
         tokens,
@@ -158,14 +153,6 @@ pub(crate) fn decode(json: &str, project: &Path) -> Option<HostMessage> {
         words,
         summary,
     })
-}
-
-/// Returns the time at which a part's call was carried out. One without a state has not been carried out yet, or has
-/// an unknown shape.
-fn times(part: &WirePart) -> Option<CallTimes> {
-    let call = part.call.clone()?;
-    let time = |name: &str| part.state.as_ref()?.time[name].as_i64();
-    Some(CallTimes { call, began: time("start"), ended: time("end") })
 }
 
 /// Returns the estimated tokens of a message, and of the part of it that is new to the next step.
@@ -246,8 +233,7 @@ fn words(parts: &[WirePart], role: Role) -> String {
     }
 }
 
-fn part(part: WirePart) -> Part {
-    let answer_lost = answer_lost(&part);
+fn part(part: WirePart, project: &Path) -> Part {
     let body = match part.kind.as_str() {
         // Parts that OpenCode ignores are never sent to the model.
         "text" if !part.ignored => {
@@ -261,16 +247,7 @@ fn part(part: WirePart) -> Part {
         // A slash command that a subagent is to run: the user asked for it, in words of their own.
         "subtask" => PartBody::Text { synthetic: false, chars: 0, head: String::new() },
         "reasoning" => PartBody::Reasoning { sealed: is_sealed(&part.metadata) },
-        "tool" => PartBody::Tool {
-            call: part.call.unwrap_or_default(),
-            tool: part.tool.unwrap_or_default(),
-            state: match part.state.as_ref().map(|state| state.status.as_str()) {
-                Some("completed") if answer_lost => CallState::Failed,
-                Some("completed") => CallState::Completed,
-                Some("error") => CallState::Failed,
-                _ => CallState::Open,
-            },
-        },
+        "tool" => call_of(&part, project).into(),
         "file" => PartBody::File {
             name: part.filename.unwrap_or_else(|| "file".to_owned()),
             mime: part.mime.unwrap_or_default(),
@@ -349,63 +326,67 @@ fn task_result(output: &str) -> String {
 /// Tools that write the files that their arguments or metadata name.
 const WRITING: [&str; 5] = ["write", "edit", "multiedit", "patch", "apply_patch"];
 
-fn facts_of(part: &WirePart, project: &Path) -> Vec<Fact> {
-    let (Some(tool), Some(state)) = (part.tool.as_deref(), part.state.as_ref()) else {
-        return Vec::new();
+/// Reads a call: in short, since its message is on the disk.
+fn call_of(part: &WirePart, project: &Path) -> ToolCall {
+    let tool = part.tool.clone().unwrap_or_default();
+    let id = part.call.clone().unwrap_or_default();
+    let Some(state) = &part.state else { return ToolCall::new(id, tool, CallState::Open) };
+    let action = action(&tool, state, project);
+    let ended = state_of(&state.status);
+    let division = divided(&tool, state);
+    let is_named = action == Action::Other && !matches!(tool.as_str(), "bash" | "read");
+    let input_hash = (is_named && ended == CallState::Completed).then(|| {
+        let mut hasher = DefaultHasher::new();
+        state.input.to_string().hash(&mut hasher);
+        hasher.finish()
+    });
+    let output = match (&division, ended) {
+        (_, CallState::Failed) => Some(first_line(state.error.as_deref().unwrap_or_default())),
+        (Some(Division::Subagent { .. }), _) => state.output.clone(),
+        _ => None,
     };
+    let time = |name: &str| state.time[name].as_i64();
+    let state_seen = if answer_lost(part) { CallState::Failed } else { ended };
+    ToolCall {
+        input_hash,
+        output,
+        exit: state.metadata["exit"].as_i64(),
+        began: time("start"),
+        ended: time("end"),
+        action,
+        division,
+        ..ToolCall::new(id, tool, state_seen)
+    }
+}
+
+/// Returns the action of a call, of a command its first line.
+fn action(tool: &str, state: &State, project: &Path) -> Action {
     let relative = |path: &str| {
         let path = Path::new(path);
         path.strip_prefix(project).unwrap_or(path).to_string_lossy().into_owned()
     };
-    match (state.status.as_str(), tool) {
-        ("error", _) => {
-            let message = first_line(state.error.as_deref().unwrap_or_default());
-            vec![Fact::Failed { tool: tool.to_owned(), message }]
-        }
-        (_, "bash") => {
-            let Some(command) = state.input["command"].as_str() else { return Vec::new() };
-            let exit = state.metadata["exit"].as_i64();
-            vec![Fact::Command { line: first_line(command), exit }]
-        }
-        (_, "read") => {
-            let Some(path) = state.input["filePath"].as_str() else { return Vec::new() };
-            vec![Fact::Read { path: relative(path) }]
-        }
-        ("completed", tool) if WRITING.contains(&tool) => {
+    let named = |name: &str| state.input[name].as_str();
+    match (tool, named("command"), named("filePath")) {
+        ("bash", Some(command), _) => Action::Ran(first_line(command)),
+        ("read", _, Some(path)) => Action::Read(relative(path)),
+        (tool, ..) if WRITING.contains(&tool) => {
             let files = written(&state.input, &state.metadata);
-            files.iter().map(|path| Fact::Wrote { path: relative(path) }).collect()
+            Action::Wrote(files.iter().map(|path| relative(path)).collect())
         }
-        ("completed", _) => {
-            let mut asked = DefaultHasher::new();
-            state.input.to_string().hash(&mut asked);
-            vec![Fact::Done { tool: tool.to_owned(), asked: asked.finish() }]
-        }
-        _ => Vec::new(),
+        _ => Action::Other,
     }
 }
 
 /// Returns the division of work that a call shows.
-fn divided(part: &WirePart) -> Option<WorkMarker> {
-    let state = part.state.as_ref()?;
-    let call = part.call.clone()?;
-    match (part.tool.as_deref()?, state.status.as_str()) {
+fn divided(tool: &str, state: &State) -> Option<Division> {
+    match (tool, state.status.as_str()) {
         ("todowrite", "completed") => {
             let items = state.input["todos"].as_array()?.iter().filter_map(todo).collect();
-            Some(WorkMarker::Todos { call, items })
+            Some(Division::Todos(items))
         }
-        ("task", status) => {
+        ("task", _) => {
             let text = |name: &str| state.input[name].as_str().unwrap_or_default().to_owned();
-            Some(WorkMarker::Subagent {
-                call,
-                title: text("description"),
-                prompt: text("prompt"),
-                result: state.output.clone(),
-                state: match status {
-                    "completed" => CallState::Completed,
-                    "error" => CallState::Failed,
-                    _ => CallState::Open,
-                },
-            })
+            Some(Division::Subagent { title: text("description"), prompt: text("prompt") })
         }
         _ => None,
     }

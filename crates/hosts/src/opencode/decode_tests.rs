@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use serde_json::json;
 
 use super::*;
@@ -16,8 +18,7 @@ fn tool(name: &str, state: &Value) -> Value {
 
 fn call_state(part: &Value) -> CallState {
     let shown = shown(&assistant(&json!([part])));
-    let PartBody::Tool { state, .. } = &shown.message.parts[0].body else { panic!("{shown:?}") };
-    *state
+    shown.message.parts[0].call().unwrap().state
 }
 
 #[test]
@@ -147,22 +148,26 @@ fn facts_and_opened_frames_are_taken_from_the_calls() {
             })
         ),
     ])));
-    let wrote = |path: &str| Fact::Wrote { path: path.to_owned() };
-    let Some(Fact::Done { tool: name, asked }) = shown.facts.last().cloned() else {
-        panic!("{:?}", shown.facts)
-    };
+    let calls: Vec<&ToolCall> = shown.message.calls().map(AsRef::as_ref).collect();
+    let [run, read, failed, wrote, patched, running, push] = calls[..] else { panic!("{calls:?}") };
+    assert_eq!((&run.action, run.exit), (&Action::Ran("make test …".to_owned()), Some(2)));
+    assert_eq!(read.file_read(), Some("src/a.rs"));
+    assert_eq!((failed.tool.as_str(), failed.state), ("edit", CallState::Failed));
+    assert_eq!(failed.output.as_deref(), Some("no such text …"));
     assert_eq!(
-        shown.facts,
-        [
-            Fact::Command { line: "make test …".to_owned(), exit: Some(2) },
-            Fact::Read { path: "src/a.rs".to_owned() },
-            Fact::Failed { tool: "edit".to_owned(), message: "no such text …".to_owned() },
-            wrote("src/b.rs"),
-            wrote("c.rs"),
-            Fact::Done { tool: "stack_frame_push".to_owned(), asked },
-        ]
+        (wrote.files_written(), patched.files_written()),
+        (&["src/b.rs".to_owned()][..], &["c.rs".to_owned()][..])
     );
-    assert_eq!(name, "stack_frame_push");
+    assert_eq!((failed.files_written().len(), running.files_written().len()), (0, 0));
+    assert_eq!(push.tool, "stack_frame_push");
+    let named = |call: &&&ToolCall| call.input_hash.is_some();
+    assert_eq!(
+        calls.iter().filter(named).collect::<Vec<_>>(),
+        [&push],
+        "the rest is known by what it did"
+    );
+    let answers = calls.iter().filter(|call| call.output.is_some()).count();
+    assert_eq!(answers, 1, "answers are on the disk");
     assert_eq!(shown.opened, [("call_1".to_owned(), "frm-7".to_owned())]);
 }
 
@@ -222,17 +227,14 @@ fn how_work_is_divided_is_told() {
         "output": "It is fine.",
     });
     let shown = shown(&assistant(&json!([list, refused, tool("task", &task)])));
-    let divisions: Vec<_> = shown
-        .facts
-        .into_iter()
-        .filter_map(|fact| if let Fact::Division(mark) = fact { Some(mark) } else { None })
-        .collect();
-    let [WorkMarker::Todos { call, items }, WorkMarker::Subagent { title, prompt, result, .. }] =
-        &divisions[..]
+    let divided: Vec<_> = shown.message.calls().filter(|call| call.division.is_some()).collect();
+    let [list, task] = &divided[..] else { panic!("{divided:?}") };
+    let (Some(Division::Todos(items)), Some(Division::Subagent { title, prompt })) =
+        (&list.division, &task.division)
     else {
-        panic!("{divisions:?}")
+        panic!("{divided:?}")
     };
-    assert_eq!(call, "call_1");
+    assert_eq!(list.id, "call_1");
     let items: Vec<_> = items.iter().map(|it| (it.content.as_str(), it.status)).collect();
     let expected = [
         ("parser", TodoStatus::InProgress),
@@ -243,7 +245,7 @@ fn how_work_is_divided_is_told() {
     ];
     assert_eq!(items, expected);
     assert_eq!((title.as_str(), prompt.as_str()), ("look", "Look into it"));
-    assert_eq!(result.as_deref(), Some("It is fine."));
+    assert_eq!(task.output.as_deref(), Some("It is fine."));
 }
 
 #[test]
@@ -255,8 +257,8 @@ fn a_message_that_was_broken_off_is_told_from_a_reply() {
         })
     };
     let aborted = json!({ "name": "MessageAbortedError", "data": {} });
-    assert_eq!(shown(&message(aborted)).facts, [Fact::Division(WorkMarker::BrokenOff)]);
-    assert_eq!(shown(&message(Value::Null)).facts, []);
+    assert!(shown(&message(aborted)).broken_off);
+    assert!(!shown(&message(Value::Null)).broken_off);
 }
 
 #[test]
@@ -268,9 +270,8 @@ fn files_that_were_written_are_told_relative_to_the_project() {
     });
     let failed = json!({ "status": "error", "input": { "filePath": "/project/b.rs" } });
     let shown = shown(&assistant(&json!([tool("write", &written), tool("edit", &failed)])));
-    let wrote = |fact: &&Fact| matches!(fact, Fact::Wrote { .. });
-    let wrote: Vec<_> = shown.facts.iter().filter(wrote).collect();
-    assert_eq!(wrote, [&Fact::Wrote { path: "src/a.rs".to_owned() }]);
+    let wrote: Vec<_> = shown.message.calls().flat_map(|call| call.files_written()).collect();
+    assert_eq!(wrote, ["src/a.rs"]);
 }
 
 #[test]
@@ -375,7 +376,9 @@ fn what_is_of_another_kind_than_it_should_be_counts_as_not_there() {
             ["/parts/0", "/parts/0/id", "/parts/0/text", "/parts/0/synthetic", "/info/finish"]
         {
             let shown = changed(path, value.clone());
-            assert_eq!((shown.message.parts.len(), shown.facts.len()), (2, 1), "{path} {value}");
+            let ran = |call: &&Arc<ToolCall>| call.action == Action::Ran("make".to_owned());
+            let commands = shown.message.calls().filter(ran).count();
+            assert_eq!((shown.message.parts.len(), commands), (2, 1), "{path} {value}");
         }
         for path in ["/parts/1/state/metadata", "/parts/1/state/output", "/parts/1/state"] {
             assert_eq!(changed(path, value.clone()).words, "the answer", "{path} {value}");
@@ -397,7 +400,8 @@ fn half_a_character_is_read_as_one_that_is_unknown_and_kept_as_it_came() {
     assert_eq!(shown.json, raw);
     assert_eq!(shown.words, "a\u{fffd}");
     assert_eq!(shown.message.parts[0].id, "p\u{fffd}");
-    assert_eq!(shown.facts, [Fact::Command { line: "make".to_owned(), exit: None }]);
+    let call = shown.message.parts[1].call().unwrap();
+    assert_eq!((&call.action, call.exit), (&Action::Ran("make".to_owned()), None));
 }
 
 #[test]

@@ -100,13 +100,13 @@ fn apply_one(sent: &mut Vec<Sent>, op: &FoldOp) {
         FoldOp::Output { message, part, text } => {
             let at = at(message);
             let part = part_of(&mut sent[at], part);
-            assert!(matches!(part.body, PartBody::Tool { .. }), "{op:?}: no call");
+            assert!(matches!(part.body, PartBody::Tool(_)), "{op:?}: no call");
             part.output = Some(text.clone());
         }
         FoldOp::AddToOutput { message, part, text } => {
             let at = at(message);
             let part = part_of(&mut sent[at], part);
-            assert!(matches!(part.body, PartBody::Tool { .. }), "{op:?}: no call");
+            assert!(matches!(part.body, PartBody::Tool(_)), "{op:?}: no call");
             part.added.push(text.clone());
         }
         FoldOp::Replace { message, part, text } => {
@@ -165,8 +165,8 @@ impl fmt::Display for Sent {
                 PartBody::Text { head, .. } => write!(f, " \"{head}\"")?,
                 PartBody::Reasoning { sealed: false } => f.write_str(" think")?,
                 PartBody::Reasoning { sealed: true } => f.write_str(" seal")?,
-                PartBody::Tool { call, .. } => {
-                    write!(f, " {call}")?;
+                PartBody::Tool(call) => {
+                    write!(f, " {}", call.id)?;
                     if let Some(output) = &part.output {
                         write!(f, "={}", short(output))?;
                     }

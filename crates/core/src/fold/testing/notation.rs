@@ -20,6 +20,7 @@ use super::{host, new_fold, open_span};
 use crate::frame::FrameNum;
 use crate::transcript::{
     Anchor, CallState, Message, MessageKind, Part, PartBody, Role, Span, SpanNum, SpanOrigin,
+    ToolCall,
 };
 
 /// A session in the making.
@@ -169,14 +170,13 @@ impl Session {
             }
             _ => "tool",
         };
-        PartBody::Tool { call, tool: tool.to_owned(), state }
+        ToolCall::new(call, tool, state).into()
     }
 
     /// Where a call stands that was made.
     pub(in super::super) fn anchor_of(&self, wanted: &str) -> Anchor {
         let made = |message: &&Message| {
-            let is_it =
-                |body: &PartBody| matches!(body, PartBody::Tool { call, .. } if call == wanted);
+            let is_it = |body: &PartBody| matches!(body, PartBody::Tool(call) if call.id == wanted);
             message.parts.iter().any(|part| is_it(&part.body))
         };
         let message = self.transcript.iter().find(made).map(|message| message.id.clone());

@@ -14,7 +14,7 @@ use crate::masking::outputs::Weight;
 use crate::returned::RENDERER_VERSION;
 use crate::transcript::{
     Anchor, CallState, Fold, Held, Message, MessageKind, Part, PartBody, Role, Span, SpanNum,
-    SpanOrigin,
+    SpanOrigin, ToolCall,
 };
 
 /// A part of a step after its first reasoning and words.
@@ -176,7 +176,7 @@ impl World {
         self.transcript.last().is_some_and(|message| match message.role {
             Role::User => true,
             Role::Assistant => {
-                message.parts.iter().any(|part| matches!(part.body, PartBody::Tool { .. }))
+                message.parts.iter().any(|part| matches!(part.body, PartBody::Tool(_)))
             }
         })
     }
@@ -276,7 +276,7 @@ impl World {
                     continue;
                 }
             }
-            bodies.push(PartBody::Tool { call: name, tool: "tool".to_owned(), state });
+            bodies.push(ToolCall::new(name, "tool", state).into());
         }
         if after {
             bodies.push(self.text(false));
@@ -312,11 +312,9 @@ impl World {
     /// Closes the steps from a call on if they are still sent, unless a frame began in them and is open.
     fn close_since(&mut self, calls: usize, close: Anchor) {
         let made = self.transcript.iter().flat_map(|message| {
-            message.parts.iter().filter_map(|part| match &part.body {
-                PartBody::Tool { call, state: CallState::Completed, .. } => {
-                    Some(Anchor { message: Some(message.id.clone()), call: Some(call.clone()) })
-                }
-                _ => None,
+            message.calls().filter(|call| call.state == CallState::Completed).map(|call| Anchor {
+                message: Some(message.id.clone()),
+                call: Some(call.id.clone()),
             })
         });
         let made: Vec<_> = made.collect();
@@ -337,10 +335,8 @@ impl World {
     fn note(&mut self) {
         let text = self.next("note ");
         if let Some(newest) = self.transcript.last() {
-            let result = newest.parts.iter().rev().find_map(|part| match &part.body {
-                PartBody::Tool { call, state: CallState::Completed, .. } => Some(call),
-                _ => None,
-            });
+            let result = newest.calls().rfind(|call| call.state == CallState::Completed);
+            let result = result.map(|call| &call.id);
             let placement = match (newest.role, result) {
                 (Role::User, _) => Placement::Append,
                 (Role::Assistant, Some(call)) if self.serial.is_multiple_of(2) => {

@@ -14,8 +14,8 @@ use callstack_core::returned::RENDERER_VERSION;
 use callstack_core::transcript::{Anchor, Fold, Outcome, Span, SpanNum, SpanOrigin};
 use callstack_store::{Change, REMOVED, View};
 
+use crate::conversation::Conversation;
 use crate::conversation::framing::WorkFraming;
-use crate::conversation::{Conversation, Fact};
 use crate::error::EngineError;
 use crate::evidence;
 use crate::evidence::SpanReader;
@@ -153,10 +153,9 @@ impl Carrier<'_> {
         for step in steps {
             let Step::Opened(unit) = *step else { continue };
             let it = &self.units[unit];
-            let files = self.conversation.facts_between(&it.opened, it.closed.as_ref());
+            let files = self.conversation.written_between(&it.opened, it.closed.as_ref());
             let mut artifacts: Vec<Artifact> = Vec::new();
-            for fact in files {
-                let Fact::Wrote { path } = fact else { continue };
+            for path in files {
                 if artifacts.iter().any(|known| known.path == *path) {
                     continue;
                 }

@@ -3,11 +3,10 @@
 use std::collections::BTreeSet;
 
 use callstack_core::cost::{Closing, pays_to_close};
-use callstack_core::fact::Fact;
 use callstack_core::fold::{Folded, Placement};
 use callstack_core::masking::outputs::Request;
 use callstack_core::named_steps::{NamedSteps, behind_a_turn, name_of, overtaken, overtaken_mark};
-use callstack_core::transcript::{Anchor, FoldOp, MessageKind, Role};
+use callstack_core::transcript::{Anchor, FoldOp, Message, MessageKind, Role};
 
 use crate::conversation::Conversation;
 use crate::conversation::folding::{Folding, live};
@@ -71,21 +70,12 @@ impl Conversation {
     /// read; with the number of those.
     fn changed_since(&self, steps: &NamedSteps) -> Option<(Vec<String>, usize)> {
         let (first, last) = (self.place(&steps.first)?, self.place(&steps.last)?);
-        let within = self.transcript.get(first..last)?.iter().flat_map(|entry| &entry.facts);
-        let read: BTreeSet<&str> = within
-            .filter_map(|fact| match fact {
-                Fact::Read { path } => Some(path.as_str()),
-                _ => None,
-            })
-            .collect();
-        let later: BTreeSet<&str> = self.transcript[last..]
-            .iter()
-            .flat_map(|entry| &entry.facts)
-            .filter_map(|fact| match fact {
-                Fact::Wrote { path } => Some(path.as_str()),
-                _ => None,
-            })
-            .collect();
+        let within = self.transcript.get(first..last)?.iter();
+        let within = within.flat_map(|entry| entry.message.calls());
+        let read: BTreeSet<&str> = within.filter_map(|call| call.file_read()).collect();
+        let later = self.messages().skip(last).flat_map(Message::calls);
+        let later: BTreeSet<&str> =
+            later.flat_map(|call| call.files_written()).map(String::as_str).collect();
         let changed: Vec<String> = read.intersection(&later).map(|&path| path.to_owned()).collect();
         (!changed.is_empty() && changed.len() * 2 >= read.len()).then_some((changed, read.len()))
     }

@@ -129,9 +129,10 @@ impl Takeover<'_> {
             if callers.len() == homeless.len() {
                 break;
             }
-            let calls = (self.messages)(place, at).map(|message| message.calls).unwrap_or_default();
-            for call in calls.into_iter().filter(|call| homeless.contains(call.as_str())) {
-                callers.insert(call, self.frame_at(session, at)?);
+            let Some(message) = (self.messages)(place, at) else { continue };
+            let calls = message.shown.message.calls();
+            for call in calls.filter(|call| homeless.contains(call.id.as_str())) {
+                callers.insert(call.id.clone(), self.frame_at(session, at)?);
             }
         }
         for (child, call) in children {

@@ -358,7 +358,7 @@ fn is_hollow(message: &Message) -> bool {
     let thinks = |body: &PartBody| matches!(body, PartBody::Reasoning { .. });
     let says = |body: &PartBody| match body {
         PartBody::Text { chars, .. } => *chars > 0,
-        PartBody::Tool { .. } | PartBody::File { .. } => true,
+        PartBody::Tool(_) | PartBody::File { .. } => true,
         PartBody::Reasoning { .. } | PartBody::Other => false,
     };
     let mut bodies = message.parts.iter().map(|part| &part.body);
