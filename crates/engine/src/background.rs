@@ -12,6 +12,7 @@ use callstack_store::{StoreError, open_plain};
 
 use crate::error::EngineError;
 use crate::lock::lock;
+use crate::world::{Waited, World};
 
 /// The time without a request after which work begins that can wait: a host sends several requests about one call of
 /// the model in a row, and so none of them waits for the disk.
@@ -42,6 +43,7 @@ pub(crate) struct Waker {
 
 struct Shared {
     name: &'static str,
+    world: Arc<dyn World>,
     quiet: Duration,
     make: Box<dyn Fn() -> Work + Send + Sync>,
     signal: Mutex<Signal>,
@@ -65,17 +67,16 @@ struct Signal {
 /// The times of the first and the last request for work that is still to be done.
 #[derive(Clone, Copy, Debug)]
 struct Wanted {
-    first: Instant,
-    last: Instant,
+    first: Duration,
+    last: Duration,
 }
 
 impl Wanted {
-    fn again(before: Option<Self>) -> Self {
-        let now = Instant::now();
+    fn again(before: Option<Self>, now: Duration) -> Self {
         Self { first: before.map_or(now, |wanted| wanted.first), last: now }
     }
 
-    fn due(self, quiet: Duration) -> Instant {
+    fn due(self, quiet: Duration) -> Duration {
         (self.last + quiet).min(self.first + LONGEST)
     }
 }
@@ -85,22 +86,29 @@ impl Background {
     /// called `name`.
     pub(crate) fn at_once(
         name: &'static str,
+        world: Arc<dyn World>,
         make: impl Fn() -> Work + Send + Sync + 'static,
     ) -> Self {
-        Self::new(name, Duration::ZERO, Box::new(make))
+        Self::new(name, world, Duration::ZERO, Box::new(make))
     }
 
     /// Makes work that waits until the host's requests pause.
     pub(crate) fn when_quiet(
         name: &'static str,
+        world: Arc<dyn World>,
         make: impl Fn() -> Work + Send + Sync + 'static,
     ) -> Self {
-        Self::new(name, QUIET, Box::new(make))
+        Self::new(name, world, QUIET, Box::new(make))
     }
 
-    fn new(name: &'static str, quiet: Duration, make: Box<dyn Fn() -> Work + Send + Sync>) -> Self {
+    fn new(
+        name: &'static str,
+        world: Arc<dyn World>,
+        quiet: Duration,
+        make: Box<dyn Fn() -> Work + Send + Sync>,
+    ) -> Self {
         let (signal, changed) = (Mutex::default(), Condvar::new());
-        Self { shared: Arc::new(Shared { name, quiet, make, signal, changed }) }
+        Self { shared: Arc::new(Shared { name, world, quiet, make, signal, changed }) }
     }
 
     /// Returns a handle with which others can wake it.
@@ -139,7 +147,7 @@ impl Waker {
     /// Has the work done, soon; returns at once.
     pub(crate) fn want(&self) {
         let mut signal = lock(&self.shared.signal);
-        signal.wanted = Some(Wanted::again(signal.wanted));
+        signal.wanted = Some(Wanted::again(signal.wanted, self.shared.world.elapsed()));
         // A thread that has ended has panicked: another one takes its place.
         let is_over = signal.thread.as_ref().is_none_or(JoinHandle::is_finished);
         if is_over && !signal.closed {
@@ -159,13 +167,14 @@ impl Shared {
         let mut work = (self.make)();
         let mut rest = Duration::ZERO;
         while self.wait(rest) {
-            let begun = Instant::now();
+            let begun = self.world.elapsed();
             let outcome = work();
-            rest = begun.elapsed() * REST;
+            let ended = self.world.elapsed();
+            rest = ended.saturating_sub(begun) * REST;
             let mut signal = lock(&self.signal);
             if let Err(error) = outcome {
                 // At the end there is no second try: the next process does the rest.
-                signal.wanted = (!signal.closed).then(|| Wanted::again(signal.wanted));
+                signal.wanted = (!signal.closed).then(|| Wanted::again(signal.wanted, ended));
                 signal.failure = Some(error);
                 rest = RETRY;
             } else {
@@ -176,7 +185,7 @@ impl Shared {
 
     /// Waits for work, after a rest. False when no more will come.
     fn wait(&self, rest: Duration) -> bool {
-        let rested = Instant::now() + rest;
+        let rested = self.world.elapsed() + rest;
         let mut signal = lock(&self.signal);
         loop {
             if signal.closed {
@@ -187,18 +196,19 @@ impl Shared {
                 signal = self.changed.wait(signal).unwrap_or_else(PoisonError::into_inner);
                 continue;
             };
-            let left = wanted.due(self.quiet).max(rested).saturating_duration_since(Instant::now());
-            if left.is_zero() {
+            let due = wanted.due(self.quiet).max(rested);
+            let (after, outcome) = self.world.wait(&self.changed, signal, due);
+            signal = after;
+            if outcome == Waited::Over {
                 signal.wanted = None;
                 return true;
             }
-            signal =
-                self.changed.wait_timeout(signal, left).unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 }
 
-/// Locks a file that all processes of a project share, waiting a while for its holder. The lock is released when the
+/// Locks a file that all processes of a project share, waiting a while for its holder: by the machine's clock, since no
+/// other one makes another process faster. The lock is released when the
 /// result is dropped. The file is for its owner only, as are all beside it.
 pub(crate) fn exclusive(path: &Path) -> Result<File, EngineError> {
     let failed = |source| StoreError::Io { path: path.to_path_buf(), source };
@@ -223,31 +233,52 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use super::*;
+    use crate::world::Simulated;
 
-    #[test]
-    fn what_is_wished_for_again_and_again_is_done_once_and_before_the_end() {
+    /// Work that is counted.
+    fn counted(world: &Simulated) -> (Background, Arc<AtomicUsize>) {
         let times = Arc::new(AtomicUsize::new(0));
         let counted = Arc::clone(&times);
-        let background = Background::when_quiet("counted", move || {
+        let background = Background::when_quiet("counted", Arc::new(world.clone()), move || {
             let counted = Arc::clone(&counted);
             Box::new(move || {
                 counted.fetch_add(1, Ordering::Relaxed);
                 Ok(())
             })
         });
-        let begun = Instant::now();
+        (background, times)
+    }
+
+    #[test]
+    fn what_is_wished_for_again_and_again_is_done_once_and_before_the_end() {
+        let (background, times) = counted(&Simulated::default());
         for _ in 0..100 {
             background.want();
             std::thread::yield_now();
         }
-        let early = times.load(Ordering::Relaxed);
-        // If the machine stood still meanwhile, that was a pause as well.
-        let was_quick = begun.elapsed() < Duration::from_millis(100);
+        assert_eq!(times.load(Ordering::Relaxed), 0, "before requests paused");
         drop(background);
-        let all = times.load(Ordering::Relaxed);
-        if was_quick {
-            assert_eq!((early, all), (0, 1));
+        assert_eq!(times.load(Ordering::Relaxed), 1, "before the end");
+    }
+
+    #[test]
+    fn it_is_done_once_requests_pause_and_also_where_they_never_do() {
+        let world = Simulated::default();
+        let (background, times) = counted(&world);
+        let until = |done: usize| {
+            while times.load(Ordering::Relaxed) < done {
+                std::thread::yield_now();
+            }
+        };
+        background.want();
+        world.pass(QUIET);
+        until(1);
+        let step = QUIET / 2;
+        for _ in 0..LONGEST.as_millis() / step.as_millis() {
+            assert_eq!(times.load(Ordering::Relaxed), 1);
+            background.want();
+            world.pass(step);
         }
-        assert!(all > 0, "what was wished for was not done before the end");
+        until(2);
     }
 }

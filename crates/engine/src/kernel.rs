@@ -38,7 +38,7 @@ pub(crate) struct Env {
     pub(crate) reread: OnceLock<Reread>,
     pub(crate) log: Log,
     dialect: Dialect,
-    world: Box<dyn World>,
+    world: Arc<dyn World>,
     /// Whether a person is changing something from outside at the moment.
     pub(crate) outside: Outside,
 }
@@ -95,6 +95,11 @@ impl Env {
         self.world.as_ref()
     }
 
+    /// The same for threads of their own.
+    pub(crate) fn shared_world(&self) -> Arc<dyn World> {
+        Arc::clone(&self.world)
+    }
+
     /// Writes a line to the project's log.
     pub(crate) fn tell_log(&self, line: &LogLine) {
         self.log_at(self.now(), line);
@@ -147,7 +152,7 @@ impl Kernel {
             reread: OnceLock::new(),
             log,
             dialect,
-            world,
+            world: Arc::from(world),
             outside: Outside::default(),
         });
         Ok(Self {

@@ -23,6 +23,7 @@ use callstack_store::{Store, StoreError, Trusted};
 
 use crate::background::{self, Background};
 use crate::error::EngineError;
+use crate::kernel::Env;
 use crate::layout::{self, Durably, FRAMES, Present, STATE};
 use crate::settings::Settings;
 use crate::state::{FrameMetadata, StackState};
@@ -47,9 +48,9 @@ struct Ends {
 }
 
 impl Mirror {
-    pub(crate) fn new(trusted: &Arc<Trusted>, settings: &Settings) -> Self {
-        let ends = Ends { trusted: Arc::clone(trusted), settings: settings.clone() };
-        let background = Background::when_quiet("files", move || {
+    pub(crate) fn new(trusted: &Arc<Trusted>, env: &Env) -> Self {
+        let ends = Ends { trusted: Arc::clone(trusted), settings: env.settings().clone() };
+        let background = Background::when_quiet("files", env.shared_world(), move || {
             let folders = [Dialect::Stack, Dialect::Flame].map(Folder::of);
             let mut writer = Writer { ends: ends.clone(), store: None, folders };
             Box::new(move || writer.write())

@@ -18,8 +18,8 @@ pub(crate) struct ProjectFiles {
 
 impl ProjectFiles {
     pub(crate) fn new(kernel: &Arc<Kernel>) -> Self {
-        let logs = LogFiles::new(kernel.trusted());
-        let mirror = Mirror::new(kernel.trusted(), kernel.env().settings());
+        let logs = LogFiles::new(kernel.trusted(), kernel.env().shared_world());
+        let mirror = Mirror::new(kernel.trusted(), kernel.env());
         kernel.store().observe(mirror.observer());
         kernel.store().observe(logs.observer());
         Self { kernel: Arc::clone(kernel), logs, mirror }

@@ -4,15 +4,16 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use callstack_core::event::Event;
 use callstack_store::{Change, MessageBody, Store, StoreError, Turns};
 
 use crate::error::EngineError;
-use crate::kernel::{Env, Kernel};
+use crate::kernel::Kernel;
 use crate::search;
 use crate::work::pieces;
+use crate::world::{Waited, World};
 
 /// The wait after a failed write before the next try.
 const RETRY: Duration = Duration::from_secs(1);
@@ -33,12 +34,11 @@ impl Ticket {
 /// Writes messages in the order in which they are handed in.
 pub(crate) struct Recorder {
     shared: Arc<Shared>,
-    env: Arc<Env>,
     thread: Option<JoinHandle<()>>,
 }
 
-#[derive(Debug)]
 struct Shared {
+    world: Arc<dyn World>,
     turns: Turns,
     /// The generation of the store that the recorded messages belong to.
     generation: Arc<AtomicU64>,
@@ -105,13 +105,14 @@ impl Recorder {
         let newest = store.read(|view| view.newest_event().map(|newest| newest.seq))?;
         let queue = Mutex::new(Queue { newest, ..Queue::default() });
         let (turns, changed) = (store.turns(), Condvar::new());
-        let shared = Arc::new(Shared { turns, generation, queue, changed });
+        let world = kernel.env().shared_world();
+        let shared = Arc::new(Shared { world, turns, generation, queue, changed });
         let writer = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
             .name("recorder".to_owned())
             .spawn(move || writer.write_all(&store))
             .map_err(|source| StoreError::Io { path: trusted.folder(), source })?;
-        Ok(Self { shared, env: Arc::clone(kernel.env()), thread: Some(thread) })
+        Ok(Self { shared, thread: Some(thread) })
     }
 
     /// Hands messages in; returns at once. `newest` is the newest event of the store, where it is known.
@@ -142,22 +143,17 @@ impl Recorder {
     /// Waits until everything up to `ticket` is on the disk. False if that takes longer than `patience`; the writing
     /// goes on all the same.
     pub(crate) fn flush(&self, ticket: Ticket, patience: Duration) -> bool {
-        let deadline = Instant::now() + self.env.world().patience(patience);
+        let until = self.shared.world.elapsed() + patience;
         let mut queue = self.shared.lock();
         while queue.written < ticket.0 {
             if ticket.0 <= queue.gone {
                 return false;
             }
-            let left = deadline.saturating_duration_since(Instant::now());
-            if left.is_zero() {
+            let (after, waited) = self.shared.wait(queue, until);
+            if waited == Waited::Over {
                 return false;
             }
-            queue = self
-                .shared
-                .changed
-                .wait_timeout(queue, left)
-                .unwrap_or_else(PoisonError::into_inner)
-                .0;
+            queue = after;
         }
         ticket.0 > queue.gone || ticket.0 == 0
     }
@@ -183,6 +179,27 @@ impl Drop for Recorder {
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn wait<'q>(
+        &self,
+        queue: MutexGuard<'q, Queue>,
+        until: Duration,
+    ) -> (MutexGuard<'q, Queue>, Waited) {
+        self.world.wait(&self.changed, queue, until)
+    }
+
+    /// Waits after a failed write, unless something is handed in meanwhile.
+    fn rest<'q>(&self, mut queue: MutexGuard<'q, Queue>) -> MutexGuard<'q, Queue> {
+        let (until, accepted) = (self.world.elapsed() + RETRY, queue.accepted);
+        while queue.accepted == accepted && !queue.closed {
+            let (after, waited) = self.wait(queue, until);
+            queue = after;
+            if waited == Waited::Over {
+                break;
+            }
+        }
+        queue
     }
 
     fn write_all(&self, store: &Store) {
@@ -218,11 +235,7 @@ impl Shared {
                     if queue.closed {
                         return;
                     }
-                    queue = self
-                        .changed
-                        .wait_timeout(queue, RETRY)
-                        .unwrap_or_else(PoisonError::into_inner)
-                        .0;
+                    queue = self.rest(queue);
                 }
             }
             drop(queue);
@@ -234,6 +247,7 @@ impl Shared {
     /// Returns all waiting batches, for one transaction: a whole backlog takes one sync of the disk. None at the end.
     fn next(&self, store: &Store, is_behind: &mut bool) -> Option<Vec<Batch>> {
         let mut queue = self.lock();
+        let until = self.world.elapsed() + REST;
         while queue.batches.is_empty() {
             if queue.closed {
                 return None;
@@ -242,10 +256,9 @@ impl Shared {
                 queue = self.changed.wait(queue).unwrap_or_else(PoisonError::into_inner);
                 continue;
             }
-            let (after, rest) =
-                self.changed.wait_timeout(queue, REST).unwrap_or_else(PoisonError::into_inner);
+            let (after, waited) = self.wait(queue, until);
             queue = after;
-            if rest.timed_out() && queue.batches.is_empty() && !queue.closed {
+            if waited == Waited::Over {
                 drop(queue);
                 self.index(store);
                 *is_behind = false;

@@ -21,6 +21,7 @@ use crate::call::Answer;
 use crate::error::{EngineError, Kind};
 use crate::kernel::Kernel;
 use crate::lock::lock;
+use crate::world::World;
 pub(crate) use places::StateAt;
 pub(crate) use steps::may_write;
 
@@ -155,6 +156,7 @@ struct Recording {
     work_tree: Box<dyn WorkTree>,
     /// The store that knows which states are needed.
     trusted: Arc<Trusted>,
+    world: Arc<dyn World>,
     /// The time of the next try after one was too slow.
     rests_until: AtomicI64,
     /// The reported reason why the last one was not recorded.
@@ -163,11 +165,13 @@ struct Recording {
 }
 
 impl FileRecorder {
-    fn new(work_tree: Box<dyn WorkTree>, trusted: Arc<Trusted>) -> Self {
+    fn new(work_tree: Box<dyn WorkTree>, trusted: Arc<Trusted>, world: Arc<dyn World>) -> Self {
         let (rests_until, told, places) = (AtomicI64::new(0), Mutex::default(), Mutex::default());
-        let shared = Arc::new(Recording { work_tree, trusted, rests_until, told, places });
+        let shared =
+            Recording { work_tree, trusted, world: Arc::clone(&world), rests_until, told, places };
+        let shared = Arc::new(shared);
         let recording = Arc::clone(&shared);
-        let behind = Background::at_once("callstack-files", move || -> Work {
+        let behind = Background::at_once("callstack-files", world, move || -> Work {
             let recording = Arc::clone(&recording);
             Box::new(move || recording.record_places())
         });
@@ -267,8 +271,10 @@ impl FileStates {
     /// Sets the recorder of the project's files, which is used where frames begin and end. Without it frames can't be
     /// rolled back. The first one counts.
     pub(crate) fn record_files_with(&self, work_tree: Box<dyn WorkTree>) {
-        self.recording
-            .get_or_init(|| FileRecorder::new(work_tree, Arc::clone(self.kernel.trusted())));
+        self.recording.get_or_init(|| {
+            let world = self.kernel.env().shared_world();
+            FileRecorder::new(work_tree, Arc::clone(self.kernel.trusted()), world)
+        });
     }
 
     /// Records the state of the files where a call has begun or ended work in a frame. A failure is logged: the work

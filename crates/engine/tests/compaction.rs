@@ -4,10 +4,10 @@ use callstack_core::compaction::CompactionType;
 use callstack_core::transcript::{Anchor, Message, MessageKind, Part, PartBody, Role};
 use callstack_engine::effect::{Effect, EffectOutcome};
 use callstack_engine::operation::Caller;
-use callstack_engine::{Engine, Failure, HostMessage, Kind, Settings, SystemWorld, operations};
+use callstack_engine::{Engine, Failure, HostMessage, Kind, Settings, operations};
 use serde_json::{Value, json};
 
-use crate::support::{Project, caller};
+use crate::support::{Patient, Project, caller};
 
 const A: &str = "ses_a";
 
@@ -94,7 +94,7 @@ fn a_restart_forgets_nothing() {
     ask(&project, Some("mine"));
     let folder = project.engine.project().to_path_buf();
     let again =
-        Engine::open_unchecked(&folder, Settings::default(), Box::new(SystemWorld)).unwrap();
+        Engine::open_unchecked(&folder, Settings::default(), Box::<Patient>::default()).unwrap();
     assert_eq!(again.compaction_type(A).unwrap(), CompactionType::FrameCompletion);
     summary(&again, "msg_s", "theirs");
     assert!(results(&project, "f2").unwrap().starts_with("mine\n"));

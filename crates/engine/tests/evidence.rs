@@ -13,7 +13,7 @@ use callstack_engine::tree::Checked;
 use callstack_engine::{Engine, HostMessage, Settings, operations};
 use serde_json::{Value, json};
 
-use crate::support::{Project, wait};
+use crate::support::Project;
 use crate::witness::{activities, did};
 
 const A: &str = "ses_a";
@@ -171,15 +171,15 @@ fn it_is_shown_searched_logged_and_given_to_those_beside_the_frame() {
     assert!(told.contains("- f3 \"grammar\", evidence: "), "{told}");
     let markdown = engine.export(None).unwrap().to_markdown();
     assert!(markdown.contains("**Evidence**") && markdown.contains("cargo test"), "{markdown}");
-    let log = written_log(folder.path());
+    let log = written_log(&project, folder.path());
     assert!(log.contains("**Evidence**") && log.contains("cargo test"), "{log}");
     assert!(log.contains("login ‹masked: GitHub token›") && !log.contains(TOKEN), "{log}");
 }
 
 /// The log file of `f3`, once it is there.
-fn written_log(folder: &Path) -> String {
+fn written_log(project: &Project, folder: &Path) -> String {
     let path = folder.join(callstack_store::log_path(callstack_core::frame::FrameNum(3)));
-    wait(|| path.is_file());
+    project.wait(|| path.is_file());
     std::fs::read_to_string(path).unwrap()
 }
 

@@ -263,9 +263,7 @@ fn that_cannot_be_written_break_nothing() {
     fs::write(&stack, "a file where the folder should be").unwrap();
     let project = open(&folder, true);
     project.user("ses_a", "Build it");
-    while project.engine.files_failure().is_none() {
-        std::thread::yield_now();
-    }
+    project.wait(|| project.engine.files_failure().is_some());
     let failure = project.engine.files_failure().unwrap();
     assert_eq!(failure.kind, Kind::Unavailable);
     project.did("ses_a", "stack_add_decision", json!({"decision": "it goes on"}));

@@ -2,8 +2,6 @@
 
 use std::fs;
 use std::path::Path;
-use std::thread;
-use std::time::Duration;
 
 use callstack_engine::{Engine, EventBatch, EventCursor, HostMessage};
 use rusqlite::Connection;
@@ -12,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::batches::{A, made, project, push, step, user};
 use crate::plugin::Plugin;
-use crate::support::Project;
+use crate::support::{Project, wait};
 
 /// Whether a file of a folder, or of those in it, holds a text.
 fn is_in(folder: &Path, text: &str) -> bool {
@@ -53,9 +51,7 @@ impl Held {
         shown.push(step("a1", &[made("kettle", "read"), made("push", "stack_frame_push")]));
         shown.push(step("a2", &[made("basalt", "read")]));
         plugin.sync(&project.engine, A, &shown);
-        while project.engine.messages(A).unwrap().len() < shown.len() {
-            thread::sleep(Duration::from_millis(5));
-        }
+        wait(|| project.engine.messages(A).unwrap().len() == shown.len());
         let store = Connection::open(folder.path().join(".callstack/callstack.db")).unwrap();
         store
             .execute_batch(

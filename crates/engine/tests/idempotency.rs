@@ -6,14 +6,12 @@ use callstack_core::event::Event;
 use callstack_core::frame::FrameNum;
 use callstack_core::transcript::Anchor;
 use callstack_engine::operation::{Answer, Caller, CallerKind, PAGE};
-use callstack_engine::{
-    Engine, EngineError, Kind, Profile, Settings, SystemWorld, operations, tools,
-};
+use callstack_engine::{Engine, EngineError, Kind, Profile, Settings, operations, tools};
 use callstack_store::Store;
 use serde_json::{Value, json};
 
 use crate::operations::{project, right_for};
-use crate::support::{Project, caller};
+use crate::support::{Patient, Project, caller};
 
 /// Operations that change nothing which another process could find.
 const LOOKS: [&str; 17] = [
@@ -113,7 +111,7 @@ fn of_two_calls_with_one_key_at_the_same_time_one_is_done() {
     let project = project();
     // Processes give no ids twice.
     let other = || {
-        let world = Box::new(SystemWorld);
+        let world = Box::<Patient>::default();
         Engine::open_unchecked(project.engine.project(), Settings::default(), world).unwrap()
     };
     let engines = [other(), other()];

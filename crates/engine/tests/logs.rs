@@ -6,11 +6,11 @@ use std::fs;
 
 use callstack_core::transcript::{Message, MessageKind, Role};
 use callstack_engine::operation::{Caller, TERMINAL};
-use callstack_engine::{Engine, HostMessage, LogRequest, LoggedMessage, WholeLog, operations};
+use callstack_engine::{HostMessage, LogRequest, LoggedMessage, WholeLog, operations};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::support::{Project, caller, wait};
+use crate::support::{Project, caller};
 
 /// A message of which only its JSON matters.
 fn shown(id: &str, role: Role, text: &str) -> HostMessage {
@@ -26,11 +26,12 @@ fn shown(id: &str, role: Role, text: &str) -> HostMessage {
     }
 }
 
-fn record(engine: &Engine, session: &str, messages: &[(&str, &str)]) {
+fn record(project: &Project, session: &str, messages: &[(&str, &str)]) {
+    let engine = &project.engine;
     let shown = messages.iter().map(|(id, text)| shown(id, Role::Assistant, text)).collect();
     engine.record(session, shown).unwrap();
     let stored = |id: &str| engine.messages(session).unwrap().iter().any(|it| it.id == id);
-    wait(|| messages.iter().all(|(id, _)| stored(id)));
+    project.wait(|| messages.iter().all(|(id, _)| stored(id)));
 }
 
 /// A session with a finished frame f2, whose step that ended it is known, and its project.
@@ -38,12 +39,12 @@ fn finished() -> (TempDir, Project) {
     let folder = tempfile::tempdir().unwrap();
     let project = Project::at(folder.path(), callstack_engine::Settings::default());
     project.user("ses_a", "Build the parser");
-    record(&project.engine, "ses_a", &[("msg-before", "before the frame")]);
+    record(&project, "ses_a", &[("msg-before", "before the frame")]);
     push(&project);
     let steps = [("msg-call", "the push"), ("msg-inside", "## 9 · user\ninside the frame")];
-    record(&project.engine, "ses_a", &steps);
+    record(&project, "ses_a", &steps);
     project.by_hand("ses_a", "stack_frame_pop", json!({"results": "23 rules"})).unwrap();
-    record(&project.engine, "ses_a", &[("msg-last", "the step that ended it")]);
+    record(&project, "ses_a", &[("msg-last", "the step that ended it")]);
     (folder, project)
 }
 
@@ -58,8 +59,8 @@ fn log(folder: &TempDir, frame: &str) -> Option<String> {
 #[test]
 fn lie_beside_the_store_for_their_owner_only_and_frames_point_to_them() {
     let (folder, project) = finished();
-    wait(|| log(&folder, "f2").is_some_and(|text| text.contains("the step that ended it")));
-    wait(|| project.engine.resolve("f2").unwrap().log_path.is_some());
+    project.wait(|| log(&folder, "f2").is_some_and(|text| text.contains("the step that ended it")));
+    project.wait(|| project.engine.resolve("f2").unwrap().log_path.is_some());
     let frame = project.engine.resolve("f2").unwrap();
     assert_eq!(frame.log_path.as_deref(), Some(".callstack/logs/f2.md"));
     assert_eq!(json!(project.engine.metadata(&frame).unwrap())["logPath"], ".callstack/logs/f2.md");
@@ -92,13 +93,13 @@ fn are_written_again_when_they_are_missing_and_when_the_frame_goes_on() {
     fs::write(folder.path().join(".callstack/logs/.left.tmp"), "half").unwrap();
     let project = Project::at(folder.path(), callstack_engine::Settings::default());
     project.engine.write_files();
-    wait(|| log(&folder, "f2").is_some());
+    project.wait(|| log(&folder, "f2").is_some());
     assert_eq!(log(&folder, "f2").unwrap(), first);
     assert!(!folder.path().join(".callstack/logs/.left.tmp").exists());
     project.did("ses_a", "stack_frame_reopen", json!({"frame": "f2"}));
-    wait(|| log(&folder, "f2").unwrap().contains("- status: in_progress"));
+    project.wait(|| log(&folder, "f2").unwrap().contains("- status: in_progress"));
     project.did("ses_a", "stack_frame_pop", json!({"results": "24 rules"}));
-    wait(|| log(&folder, "f2").unwrap().contains("24 rules"));
+    project.wait(|| log(&folder, "f2").unwrap().contains("24 rules"));
     project.engine.rebuild().unwrap();
     assert!(project.engine.resolve("f2").unwrap().log_path.is_some());
 }
@@ -113,13 +114,13 @@ fn wait_for_a_disk_that_can_be_written() {
     let project = Project::at(folder.path(), callstack_engine::Settings::default());
     push(&project);
     project.did("ses_a", "stack_frame_pop", json!({"results": "done all the same"}));
-    wait(|| project.engine.logs_failure().is_some());
+    project.wait(|| project.engine.logs_failure().is_some());
     assert_eq!(project.status("f3"), "completed");
     drop(project);
     fs::remove_file(&logs).unwrap();
     let project = Project::at(folder.path(), callstack_engine::Settings::default());
     project.engine.write_files();
-    wait(|| log(&folder, "f3").is_some() && log(&folder, "f2").is_some());
+    project.wait(|| log(&folder, "f3").is_some() && log(&folder, "f2").is_some());
 }
 
 #[test]
@@ -134,7 +135,7 @@ fn can_be_read_in_parts_and_searched() {
         .engine
         .record("ses_a", messages.iter().map(|(id, text)| shown(id, Role::User, text)).collect())
         .unwrap();
-    wait(|| project.engine.messages("ses_a").unwrap().len() == 100);
+    project.wait(|| project.engine.messages("ses_a").unwrap().len() == 100);
     let read = |arguments: Value| project.did("ses_a", "stack_log", arguments);
     let part = read(json!({"from": 40, "count": 3}));
     assert_eq!(part.data["positions"], json!([40, 41, 42]));
@@ -166,8 +167,8 @@ fn a_long_message_is_told_in_parts_and_from_where_it_holds_what_is_looked_for() 
     let words: Vec<_> = (0..60_000).map(|n| format!("{n}é")).collect();
     let long = words.join(" ");
     let messages = [("msg-1", "short"), ("msg-2", &long), ("msg-3", "the end")];
-    record(&project.engine, "ses_a", &messages);
-    wait(|| project.engine.messages("ses_a").unwrap().len() == 3);
+    record(&project, "ses_a", &messages);
+    project.wait(|| project.engine.messages("ses_a").unwrap().len() == 3);
     let read = |arguments: Value| project.did("ses_a", "stack_log", arguments);
     let first = read(json!({}));
     assert_eq!((&first.data["positions"], &first.data["next"]), (&json!([1]), &json!(2)));
@@ -200,8 +201,8 @@ fn a_person_reads_whole_messages_in_each_form_and_in_parts_with_secrets_only_if_
     let long = "word ".repeat(300_000);
     let secret = format!("use {token}\npassword=\"{token}\" now");
     let messages = [("msg-1", secret.as_str()), ("msg-2", &long), ("msg-3", "the end")];
-    record(&project.engine, "ses_a", &messages);
-    wait(|| project.engine.messages("ses_a").unwrap().len() == 3);
+    record(&project, "ses_a", &messages);
+    project.wait(|| project.engine.messages("ses_a").unwrap().len() == 3);
     let read = |reveal: bool, arguments: Value| {
         let person = Caller { host: TERMINAL.to_owned(), reveal, ..caller("ses_a") };
         let operation = operations::find("stack_log").unwrap();
@@ -241,14 +242,14 @@ fn a_person_reads_whole_messages_in_each_form_and_in_parts_with_secrets_only_if_
 #[test]
 fn keep_older_versions_of_a_message() {
     let (_folder, project) = finished();
-    record(&project.engine, "ses_a", &[("msg-inside", "said otherwise")]);
+    record(&project, "ses_a", &[("msg-inside", "said otherwise")]);
     let frame = project.engine.resolve("f2").unwrap();
     let read = |versions| {
         let request = LogRequest { versions, ..LogRequest::default() };
         let part = project.engine.read_log(&frame, &request).unwrap();
         part.entries.iter().map(|entry| entry.to_markdown(true)).collect::<String>()
     };
-    wait(|| read(false).contains("said otherwise"));
+    project.wait(|| read(false).contains("said otherwise"));
     assert!(!read(false).contains("inside the frame"));
     assert!(read(true).contains("inside the frame") && read(true).contains("version 2"));
     let told = project.did("ses_a", "stack_search", json!({"query": "\"inside the frame\""})).text;
@@ -263,9 +264,9 @@ fn keep_older_versions_of_a_message() {
     let (is_there, versions) = tell(true);
     assert!(is_there && versions.as_array().unwrap().contains(&json!(2)), "{versions}");
     let long = |sign: &str| format!("{sign} ").repeat(20_000);
-    record(&project.engine, "ses_a", &[("msg-inside", &long("α"))]);
-    record(&project.engine, "ses_a", &[("msg-inside", &long("β"))]);
-    wait(|| read(false).contains("β β"));
+    record(&project, "ses_a", &[("msg-inside", &long("α"))]);
+    record(&project, "ses_a", &[("msg-inside", &long("β"))]);
+    project.wait(|| read(false).contains("β β"));
     let (mut from, mut offset, mut told) = (json!(1), Value::Null, String::new());
     while !from.is_null() {
         let args =
@@ -292,22 +293,22 @@ fn one_that_can_not_be_written_keeps_no_other_from_it() {
     project.did("ses_a", "stack_frame_pop", json!({"results": "done all the same"}));
     // The older frame's log has been due since it was seen to be missing.
     project.did("ses_a", "stack_frame_reopen", json!({"frame": "f2"}));
-    wait(|| log(&folder, "f3").is_some());
-    wait(|| project.engine.logs_failure().is_some());
+    project.wait(|| log(&folder, "f3").is_some());
+    project.wait(|| project.engine.logs_failure().is_some());
 }
 
 #[test]
 fn what_is_noted_on_a_frame_later_stands_in_its_log() {
     let (folder, project) = finished();
-    wait(|| log(&folder, "f2").is_some());
+    project.wait(|| log(&folder, "f2").is_some());
     project.did("ses_a", "stack_add_decision", json!({"decision": "no recursion", "frame": "f2"}));
-    wait(|| log(&folder, "f2").unwrap().contains("no recursion"));
+    project.wait(|| log(&folder, "f2").unwrap().contains("no recursion"));
 }
 
 #[test]
 fn of_a_purged_frame_none_is_left_whatever_was_being_written() {
     let (folder, project) = finished();
-    wait(|| log(&folder, "f2").is_some());
+    project.wait(|| log(&folder, "f2").is_some());
     let logs = folder.path().join(".callstack/logs");
     let text = fs::read(logs.join("f2.md")).unwrap();
     fs::remove_file(logs.join("f2.md")).unwrap();
@@ -324,7 +325,7 @@ fn of_a_purged_frame_none_is_left_whatever_was_being_written() {
 #[test]
 fn a_log_that_can_not_be_read_keeps_nothing_else_from_being_purged() {
     let (folder, project) = finished();
-    wait(|| log(&folder, "f2").is_some());
+    project.wait(|| log(&folder, "f2").is_some());
     // No file can be read there.
     fs::create_dir(folder.path().join(".callstack/callstack.log.1")).unwrap();
     let plan = project.engine.purge_plan("f2").unwrap();
@@ -340,7 +341,7 @@ fn a_frame_whose_beginning_was_never_stored_takes_nothing_else_with_it_when_it_i
     let folder = tempfile::tempdir().unwrap();
     let project = Project::at(folder.path(), callstack_engine::Settings::default());
     project.user("ses_a", "Build the parser");
-    record(&project.engine, "ses_a", &[("msg-before", "before the frame")]);
+    record(&project, "ses_a", &[("msg-before", "before the frame")]);
     // The message after which it begins is not stored.
     let frame = json!({"title": "Read", "successCriteria": "read"});
     project.by_hand("ses_a", "stack_frame_push", frame).unwrap();

@@ -13,10 +13,12 @@ use callstack_engine::effect::{Effect, EffectOutcome};
 use callstack_engine::operation::{Answer, Caller};
 use callstack_engine::{
     Engine, EngineError, HostMessage, Kind, Settings, Summarizer, SummarizerError,
-    SummarizerSettings, SummaryRequest, SystemWorld, UserMessage, operations, tools,
+    SummarizerSettings, SummaryRequest, UserMessage, operations, tools,
 };
 use serde_json::{Value, json};
 use tempfile::TempDir;
+
+use crate::support::Patient;
 
 const A: &str = "ses_a";
 const POP: &str = "stack_frame_pop";
@@ -184,7 +186,8 @@ impl TestEnv {
 }
 
 fn open(folder: &Path, settings: &Settings, fake: Option<&Arc<Fake>>) -> Engine {
-    let engine = Engine::open_unchecked(folder, settings.clone(), Box::new(SystemWorld)).unwrap();
+    let engine =
+        Engine::open_unchecked(folder, settings.clone(), Box::<Patient>::default()).unwrap();
     engine.read_messages_with(read);
     if let Some(fake) = fake {
         let fake: Arc<dyn Summarizer> = Arc::clone(fake) as _;

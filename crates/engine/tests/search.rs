@@ -9,7 +9,7 @@ use serde_json::json;
 use tempfile::TempDir;
 
 use crate::plugin::Plugin;
-use crate::support::{Project, wait};
+use crate::support::Project;
 
 const A: &str = "ses_a";
 /// So many messages that not all of them are read while an agent waits.
@@ -154,7 +154,7 @@ fn what_a_host_shows_is_known_before_anybody_searches() {
             store.read(|view| Ok::<_, StoreError>((view.messages(A)?.len(), view.is_behind()?)));
         messages_and_behind.unwrap()
     };
-    wait(|| kept() == (1, false));
+    project.wait(|| kept() == (1, false));
 }
 
 /// Returns the places that were found in a project, in a form that can be compared: kinds, handles and messages.

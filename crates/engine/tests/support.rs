@@ -2,23 +2,58 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use callstack_core::transcript::Anchor;
 use callstack_engine::operation::{Answer, Caller, Operation};
-use callstack_engine::{Engine, EngineError, Settings, UserMessage, World, operations};
+use callstack_engine::{
+    Engine, EngineError, Settings, SystemWorld, UserMessage, World, operations,
+};
 use serde_json::Value;
 use tempfile::TempDir;
 
 /// Far more time than anything needs that a test waits for.
-pub(crate) const PATIENCE: Duration = Duration::from_mins(2);
+const PATIENCE: Duration = Duration::from_mins(2);
+/// How often a wait looks whether its time is over, or what it waits for has come about.
+const LOOK: Duration = Duration::from_millis(1);
+
+/// The time of pauses and limits, which passes only when a test says so.
+#[derive(Clone, Default)]
+pub(crate) struct Pauses {
+    passed: Arc<AtomicU64>,
+}
+
+impl Pauses {
+    /// So many milliseconds pass.
+    pub(crate) fn pass(&self, milliseconds: u64) {
+        self.passed.fetch_add(milliseconds, Ordering::Relaxed);
+    }
+
+    pub(crate) fn elapsed(&self) -> Duration {
+        Duration::from_millis(self.passed.load(Ordering::Relaxed))
+    }
+
+    pub(crate) fn left(&self, until: Duration) -> Option<Duration> {
+        (self.elapsed() < until).then_some(LOOK)
+    }
+
+    /// Lets time pass until work in the background has come about.
+    #[track_caller]
+    pub(crate) fn wait(&self, mut until: impl FnMut() -> bool) {
+        wait(|| {
+            self.pass(50);
+            until()
+        });
+    }
+}
 
 /// A clock on which a second passes with every reading; ids count up.
-#[derive(Default)]
+#[derive(Clone, Default)]
 struct Foreseen {
-    ticks: AtomicI64,
-    ids: AtomicI64,
+    ticks: Arc<AtomicI64>,
+    ids: Arc<AtomicI64>,
+    pauses: Pauses,
 }
 
 impl World for Foreseen {
@@ -26,8 +61,12 @@ impl World for Foreseen {
         1_700_000_000_000 + 1_000 * self.ticks.fetch_add(1, Ordering::Relaxed)
     }
 
-    fn patience(&self, _limit: Duration) -> Duration {
-        PATIENCE
+    fn elapsed(&self) -> Duration {
+        self.pauses.elapsed()
+    }
+
+    fn left(&self, until: Duration) -> Option<Duration> {
+        self.pauses.left(until)
     }
 
     fn id(&self, prefix: &str) -> String {
@@ -40,6 +79,7 @@ impl World for Foreseen {
 pub(crate) struct Clock {
     now: Arc<AtomicI64>,
     ids: Arc<AtomicI64>,
+    pauses: Pauses,
 }
 
 impl Clock {
@@ -54,12 +94,13 @@ impl Clock {
     /// Another clock and other ids, which go on from where these are.
     pub(crate) fn fork(&self) -> Self {
         let at = |value: &AtomicI64| Arc::new(AtomicI64::new(value.load(Ordering::Relaxed)));
-        Self { now: at(&self.now), ids: at(&self.ids) }
+        Self { now: at(&self.now), ids: at(&self.ids), pauses: Pauses::default() }
     }
 
     /// So many milliseconds pass.
     pub(crate) fn pass(&self, milliseconds: i64) {
         self.now.fetch_add(milliseconds, Ordering::Relaxed);
+        self.pauses.pass(u64::try_from(milliseconds).unwrap_or_default());
     }
 }
 
@@ -68,8 +109,12 @@ impl World for Clock {
         1_700_000_000_000 + self.now.load(Ordering::Relaxed)
     }
 
-    fn patience(&self, _limit: Duration) -> Duration {
-        PATIENCE
+    fn elapsed(&self) -> Duration {
+        self.pauses.elapsed()
+    }
+
+    fn left(&self, until: Duration) -> Option<Duration> {
+        self.pauses.left(until)
     }
 
     fn id(&self, prefix: &str) -> String {
@@ -77,9 +122,35 @@ impl World for Clock {
     }
 }
 
+/// The dates and ids of this machine; nothing is given up because the machine is slow.
+#[derive(Default)]
+pub(crate) struct Patient {
+    pauses: Pauses,
+}
+
+impl World for Patient {
+    fn now(&self) -> i64 {
+        SystemWorld.now()
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.pauses.elapsed()
+    }
+
+    fn left(&self, until: Duration) -> Option<Duration> {
+        self.pauses.left(until)
+    }
+
+    fn id(&self, prefix: &str) -> String {
+        SystemWorld.id(prefix)
+    }
+}
+
 /// An engine whose project goes with it.
 pub(crate) struct Project {
     pub(crate) engine: Engine,
+    /// Those of the engine.
+    pauses: Pauses,
     _folder: Option<TempDir>,
 }
 
@@ -102,12 +173,21 @@ impl Project {
 
     /// An engine of a project that stays.
     pub(crate) fn at(folder: &Path, settings: Settings) -> Self {
-        Self::of(Engine::open_unchecked(folder, settings, Box::<Foreseen>::default()).unwrap())
+        let world = Foreseen::default();
+        let pauses = world.pauses.clone();
+        let engine = Engine::open_unchecked(folder, settings, Box::new(world)).unwrap();
+        Self { pauses, ..Self::of(engine) }
     }
 
     pub(crate) fn of(engine: Engine) -> Self {
         engine.decode_messages_with(|_, _| None);
-        Self { engine, _folder: None }
+        Self { engine, pauses: Pauses::default(), _folder: None }
+    }
+
+    /// Lets time pass until the engine's work in the background has come about.
+    #[track_caller]
+    pub(crate) fn wait(&self, until: impl FnMut() -> bool) {
+        self.pauses.wait(until);
     }
 
     /// The user says something in a session.
@@ -202,12 +282,12 @@ fn checked(
     answer
 }
 
-/// Waits for work in the background.
+/// Waits for work in the background that begins without a pause.
 #[track_caller]
 pub(crate) fn wait(mut until: impl FnMut() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(20);
+    let deadline = Instant::now() + PATIENCE;
     while !until() {
         assert!(Instant::now() < deadline, "it did not come about");
-        std::thread::sleep(Duration::from_millis(5));
+        std::thread::sleep(LOOK);
     }
 }

@@ -1,16 +1,21 @@
 //! Folds that settle while the disk is slow.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
 use callstack_core::fold::Folded;
 use callstack_core::transcript::{
     Anchor, CallState, FoldOp, Message, MessageKind, Part, PartBody, Role, ToolCall,
 };
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 use super::{HostMessage, SyncAnswer, SyncRequest};
 use crate::call::Caller;
 use crate::lock::lock;
 use crate::recorder::Ticket;
-use crate::{Engine, Settings, SystemRequest, SystemWorld, operations};
+use crate::world::Simulated;
+use crate::{Engine, Settings, SystemRequest, operations};
 
 const SESSION: &str = "ses_1";
 
@@ -65,11 +70,37 @@ fn goes_without(ops: &[FoldOp], id: &str) -> bool {
     )
 }
 
+fn open(folder: &TempDir, world: &Simulated) -> Engine {
+    let world = Box::new(world.clone());
+    Engine::open_unchecked(folder.path(), Settings::default(), world).unwrap()
+}
+
+/// Does something that waits for a disk on which nothing is ever written.
+fn while_time_passes<T>(world: &Simulated, doing: impl FnOnce() -> T) -> T {
+    struct Ends<'a>(&'a AtomicBool);
+    impl Drop for Ends<'_> {
+        fn drop(&mut self) {
+            self.0.store(true, Ordering::Relaxed);
+        }
+    }
+    let is_over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !is_over.load(Ordering::Relaxed) {
+                world.pass(Duration::from_millis(10));
+                std::thread::yield_now();
+            }
+        });
+        let _ends = Ends(&is_over);
+        doing()
+    })
+}
+
 #[test]
 fn a_step_behind_an_unfolded_span_goes_without_reasoning_also_while_the_disk_is_slow() {
     let folder = tempfile::tempdir().unwrap();
-    let world = Box::new(SystemWorld);
-    let engine = Engine::open_unchecked(folder.path(), Settings::default(), world).unwrap();
+    let world = Simulated::default();
+    let engine = open(&folder, &world);
     let words = PartBody::Text { synthetic: false, chars: 5, head: "Build".to_owned() };
     let user = HostMessage { words: "Build".to_owned(), ..message("m1", Role::User, vec![words]) };
     let mut shown = vec![user, step("m2", "stack_frame_push")];
@@ -92,7 +123,8 @@ fn a_step_behind_an_unfolded_span_goes_without_reasoning_also_while_the_disk_is_
     conversation.number_answer(engine.kernel.now(), late);
     let serial = conversation.serial;
     let folding = &engine.conversations.folding;
-    let Folded { ops, .. } = folding.folded(&mut conversation, SESSION, applied).unwrap();
+    let fold = || folding.folded(&mut conversation, SESSION, applied).unwrap();
+    let Folded { ops, .. } = while_time_passes(&world, fold);
     drop(conversation);
     assert!(goes_without(&ops, "m5"), "{ops:?}");
 
@@ -105,8 +137,8 @@ fn a_step_behind_an_unfolded_span_goes_without_reasoning_also_while_the_disk_is_
 #[test]
 fn a_text_that_waits_for_the_disk_is_folded_by_the_next_call() {
     let folder = tempfile::tempdir().unwrap();
-    let world = Box::new(SystemWorld);
-    let engine = Engine::open_unchecked(folder.path(), Settings::default(), world).unwrap();
+    let world = Simulated::default();
+    let engine = open(&folder, &world);
     let words = PartBody::Text { synthetic: false, chars: 5, head: "Build".to_owned() };
     let user = HostMessage { words: "Build".to_owned(), ..message("m1", Role::User, vec![words]) };
     let child = json!({"title": "parser", "successCriteria": "it parses"});
@@ -120,7 +152,8 @@ fn a_text_that_waits_for_the_disk_is_folded_by_the_next_call() {
     let ticket = std::mem::replace(&mut conversation.ticket, Ticket::NEVER);
     let folding = &engine.conversations.folding;
     engine.sessions.load_spans(&mut conversation, SESSION).unwrap();
-    let late = folding.folded(&mut conversation, SESSION, 1).unwrap();
+    let fold = || folding.folded(&mut conversation, SESSION, 1).unwrap();
+    let late = while_time_passes(&world, fold);
     assert!(!late.ops.iter().any(|op| matches!(op, FoldOp::Cut { .. })), "{:?}", late.ops);
     assert!(conversation.is_disk_slow, "the next call has to look again");
     conversation.ticket = ticket;

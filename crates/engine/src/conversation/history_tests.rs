@@ -10,7 +10,8 @@ use tempfile::TempDir;
 
 use super::{HostMessage, SyncAnswer, SyncRequest};
 use crate::call::Caller;
-use crate::{Engine, Settings, SystemWorld, operations};
+use crate::world::Simulated;
+use crate::{Engine, Settings, operations};
 
 /// A host that keeps a transcript and can hide its end.
 struct Host {
@@ -26,9 +27,12 @@ struct Host {
 impl Host {
     fn new() -> Self {
         let folder = TempDir::new().unwrap();
-        let engine =
-            Engine::open_unchecked(folder.path(), Settings::default(), Box::new(SystemWorld))
-                .unwrap();
+        let engine = Engine::open_unchecked(
+            folder.path(),
+            Settings::default(),
+            Box::new(Simulated::default()),
+        )
+        .unwrap();
         let session = "ses_1".to_owned();
         Self { engine, _folder: folder, session, shown: Vec::new(), hidden_from: None, made: 0 }
     }

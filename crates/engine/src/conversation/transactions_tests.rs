@@ -1,7 +1,5 @@
 //! The number of transactions that a request takes.
 
-use std::time::Duration;
-
 use callstack_core::transcript::{
     Anchor, CallState, Message, MessageKind, Part, PartBody, Role, ToolCall,
 };
@@ -10,7 +8,8 @@ use tempfile::TempDir;
 
 use super::{HostMessage, SyncAnswer, SyncRequest};
 use crate::call::Caller;
-use crate::{Engine, Settings, SystemRequest, SystemWorld, World, operations};
+use crate::world::Simulated;
+use crate::{Engine, Settings, SystemRequest, operations};
 
 const SESSION: &str = "ses_1";
 
@@ -25,25 +24,9 @@ struct Host {
     serial: i64,
 }
 
-/// The machine's clock, and patience with its disk.
-struct Patient;
-
-impl World for Patient {
-    fn now(&self) -> i64 {
-        SystemWorld.now()
-    }
-
-    fn id(&self, prefix: &str) -> String {
-        SystemWorld.id(prefix)
-    }
-
-    fn patience(&self, _limit: Duration) -> Duration {
-        Duration::from_mins(2)
-    }
-}
-
 fn open(folder: &TempDir) -> Engine {
-    Engine::open_unchecked(folder.path(), Settings::default(), Box::new(Patient)).unwrap()
+    let world = Box::new(Simulated::default());
+    Engine::open_unchecked(folder.path(), Settings::default(), world).unwrap()
 }
 
 impl Host {

@@ -20,6 +20,7 @@ use crate::error::EngineError;
 use crate::layout::restrict;
 use crate::logging::unwritable;
 use crate::unfinished;
+use crate::world::World;
 
 /// The number of the newest logs that are checked whenever any may have to be written.
 const LOOKED_AT: u32 = 200;
@@ -35,11 +36,11 @@ pub(crate) struct LogFiles {
 
 impl LogFiles {
     /// The logs of a project.
-    pub(crate) fn new(trusted: &Arc<Trusted>) -> Self {
+    pub(crate) fn new(trusted: &Arc<Trusted>, world: Arc<dyn World>) -> Self {
         let look = Arc::new(AtomicBool::new(false));
         let trusted = Arc::clone(trusted);
         let wanted = Arc::clone(&look);
-        let background = Background::when_quiet("logs", move || {
+        let background = Background::when_quiet("logs", world, move || {
             let mut writer = Writer { trusted: Arc::clone(&trusted), store: None };
             let wanted = Arc::clone(&wanted);
             Box::new(move || writer.write(wanted.swap(false, Ordering::Relaxed)))

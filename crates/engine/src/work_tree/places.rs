@@ -6,7 +6,7 @@
 //! exact. It counts only where every call up to the place had ended before, and every later one began afterwards.
 
 use std::collections::{HashMap, VecDeque};
-use std::time::Instant;
+use std::time::Duration;
 
 use callstack_core::event::{Event, FileMoment};
 
@@ -35,9 +35,9 @@ pub(super) struct Places {
 struct Wanted {
     session: String,
     message: String,
-    /// The time of the request.
+    /// The time of the request, as a date and by the clock that is never set.
     from: i64,
-    since: Instant,
+    since: Duration,
 }
 
 /// The files at a place, not before `from` nor after `until`, in milliseconds since 1970.
@@ -61,14 +61,14 @@ pub(crate) struct StateAt {
 
 impl Places {
     /// Whether the state at a place is to be recorded: the first one at a place counts.
-    fn want(&mut self, session: &str, message: &str, from: i64) -> bool {
+    fn want(&mut self, session: &str, message: &str, (from, since): (i64, Duration)) -> bool {
         let known = self.known.get(session).into_iter().flatten().map(|it| &it.message);
         let wanted = self.wanted.iter().filter(|it| it.session == session).map(|it| &it.message);
         if known.chain(wanted).any(|it| it == message) {
             return false;
         }
         let (session, message) = (session.to_owned(), message.to_owned());
-        self.wanted.push(Wanted { session, message, from, since: Instant::now() });
+        self.wanted.push(Wanted { session, message, from, since });
         true
     }
 
@@ -77,13 +77,13 @@ impl Places {
         self.known.values().flatten().filter_map(|known| known.state.clone().ok())
     }
 
-    fn add(&mut self, wanted: Wanted, state: Result<String, EngineError>) {
+    fn add(&mut self, wanted: Wanted, state: Result<String, EngineError>, now: Duration) {
         // Old places make room: a session works on its newest ones.
         if self.known.len() >= SESSIONS && !self.known.contains_key(&wanted.session) {
             self.known.clear();
         }
         let Wanted { session, message, from, since } = wanted;
-        let took = i64::try_from(since.elapsed().as_millis()).unwrap_or(i64::MAX);
+        let took = i64::try_from(now.saturating_sub(since).as_millis()).unwrap_or(i64::MAX);
         // A part of a millisecond counts as a whole one.
         let until = from.saturating_add(took).saturating_add(1);
         let known = self.known.entry(session).or_default();
@@ -98,10 +98,11 @@ impl Recording {
         let wanted = std::mem::take(&mut lock(&self.places).wanted);
         let Some(first) = wanted.iter().map(|it| it.from).min() else { return Ok(()) };
         let recorded = self.record(first).transpose();
+        let now = self.world.elapsed();
         let mut places = lock(&self.places);
         for wanted in wanted {
             let Some(state) = recorded.clone() else { continue };
-            places.add(wanted, state);
+            places.add(wanted, state, now);
         }
         drop(places);
         self.forget_unneeded()
@@ -125,7 +126,8 @@ impl FileStates {
         if known.is_some_and(|known| known.parent.is_some()) {
             return Ok(());
         }
-        if lock(&recording.shared.places).want(session, message, now) {
+        let times = (now, self.kernel.world().elapsed());
+        if lock(&recording.shared.places).want(session, message, times) {
             recording.behind.want();
         }
         Ok(())

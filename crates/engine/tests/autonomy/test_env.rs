@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::plugin::Plugin;
-use crate::support::PATIENCE;
+use crate::support::Pauses;
 
 pub(super) const MINUTE: i64 = 60_000;
 
@@ -24,6 +24,7 @@ pub(super) const MINUTE: i64 = 60_000;
 pub(super) struct Clock {
     now: Arc<AtomicI64>,
     ids: Arc<AtomicI64>,
+    pauses: Pauses,
 }
 
 impl World for Clock {
@@ -31,8 +32,12 @@ impl World for Clock {
         self.now.load(Ordering::Relaxed)
     }
 
-    fn patience(&self, _limit: Duration) -> Duration {
-        PATIENCE
+    fn elapsed(&self) -> Duration {
+        self.pauses.elapsed()
+    }
+
+    fn left(&self, until: Duration) -> Option<Duration> {
+        self.pauses.left(until)
     }
 
     fn id(&self, prefix: &str) -> String {

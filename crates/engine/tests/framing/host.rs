@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::plugin::Plugin;
-use crate::support::PATIENCE;
+use crate::support::Pauses;
 use crate::witness::{activities, did};
 
 pub(super) const SESSION: &str = "ses_1";
@@ -34,6 +34,7 @@ const LONG: usize = 2_000;
 #[derive(Clone, Default)]
 struct Clock {
     ahead: Arc<AtomicI64>,
+    pauses: Pauses,
 }
 
 impl World for Clock {
@@ -41,8 +42,12 @@ impl World for Clock {
         SystemWorld.now() + self.ahead.load(Ordering::Relaxed)
     }
 
-    fn patience(&self, _limit: Duration) -> Duration {
-        PATIENCE
+    fn elapsed(&self) -> Duration {
+        self.pauses.elapsed()
+    }
+
+    fn left(&self, until: Duration) -> Option<Duration> {
+        self.pauses.left(until)
     }
 
     fn id(&self, prefix: &str) -> String {
@@ -115,7 +120,9 @@ impl Host {
 
     /// Nothing happens for a while.
     pub(super) fn pass(&self, minutes: i64) {
-        self.clock.ahead.fetch_add(minutes * 60_000, Ordering::Relaxed);
+        let milliseconds = minutes * 60_000;
+        self.clock.ahead.fetch_add(milliseconds, Ordering::Relaxed);
+        self.clock.pauses.pass(u64::try_from(milliseconds).unwrap());
     }
 
     fn say(&mut self, role: Role, words: &str, bodies: Vec<PartBody>) -> &mut HostMessage {
