@@ -40,6 +40,9 @@ impl Stamp {
         Ok(Self::of(&fs::metadata(path)?))
     }
 
+    /// The state of no file.
+    pub(crate) const NONE: Self = Self { inode: 0, bytes: 0, modified: 0 };
+
     pub(crate) fn bytes(self) -> u64 {
         self.bytes
     }

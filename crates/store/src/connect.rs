@@ -170,7 +170,7 @@ pub(crate) fn connect(path: &Path, trusted: Option<&Trusted>) -> Result<Open, St
     configure(&connection).map_err(failed)?;
     schema::migrate(&mut connection, path, expected.as_ref())?;
     let key = DatabaseKey::of(&connection).map_err(failed)?;
-    let presence = match handle.id() {
+    let mut presence = match handle.id() {
         Some(id) if uses_log(&connection) => {
             let logs = logs_opened(&handle, path, before)?;
             Presence::of(path, id, logs, is_fresh)
@@ -178,6 +178,9 @@ pub(crate) fn connect(path: &Path, trusted: Option<&Trusted>) -> Result<Open, St
         _ => None,
     };
     drop(opening);
+    if let (Some(presence), Some(_)) = (&mut presence, trusted) {
+        presence.expect_mark();
+    }
     let mark = match (&key, &presence) {
         (Some(key), Some(presence)) => {
             let key = LogKey::new(key.clone(), path, trusted)?;

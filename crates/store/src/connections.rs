@@ -130,7 +130,10 @@ impl Connections {
         if !Handle::is_open_at(path) {
             return Err(StoreError::Disturbed { path: path.clone() });
         }
-        refuse_emptied(path)?;
+        if refuse_emptied(path).is_err() {
+            // Another connection of this process, which has it open, makes it again.
+            return Err(StoreError::Disturbed { path: path.clone() });
+        }
         open_overwritten(path, self.trusted(), turns)?;
         connect(path, self.trusted())
     }

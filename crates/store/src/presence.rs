@@ -79,6 +79,11 @@ impl Presence {
         (self.mark.is_some() && mark(path) != self.mark).then_some(Absence::Unmarked)
     }
 
+    /// Expects a mark, also where it was just deleted: the store is without one then.
+    pub(crate) fn expect_mark(&mut self) {
+        self.mark.get_or_insert(Stamp::NONE);
+    }
+
     /// Takes the mark that is there now for the store's.
     pub(crate) fn accept_mark(&mut self, path: &Path) {
         self.mark = mark(path);
