@@ -37,8 +37,7 @@ pub fn evidence(data: &[u8]) {
     drop(Remains::of(&span, &project));
     for activity in &span {
         if let Activity::Called(call) = activity {
-            drop(unseen_outcome(call, false, &project));
-            drop(unseen_outcome(call, true, &project));
+            drop(unseen_outcome(call, &project));
         }
     }
 }

@@ -14,8 +14,7 @@ use crate::evidence::Action;
 use crate::returned::{MARK, one_line};
 use crate::secrets::mask;
 use crate::text::cap;
-use crate::transcript::Anchor;
-use crate::transcript::ToolCall;
+use crate::transcript::{Anchor, ToolCall};
 
 /// Characters of outputs for which steps are named at most once.
 pub const ONE_FOR_EACH: usize = 20_000;

@@ -134,7 +134,6 @@ fn narrowed(json: &str, span: &Span) -> Option<String> {
 struct Part {
     id: String,
     call: Option<String>,
-    state: Option<String>,
 }
 
 /// The parts of a stored message in order.
@@ -147,7 +146,6 @@ impl Parts {
         let parts = message["parts"].as_array().into_iter().flatten().map(|part| Part {
             id: text(&part["id"]).unwrap_or_default(),
             call: text(&part["callID"]),
-            state: text(&part["state"]["status"]),
         });
         Self(parts.collect())
     }
@@ -167,12 +165,6 @@ impl Parts {
         let call = self.place_of(call);
         let part = self.0.iter().position(|it| it.id == part);
         call.is_some() && part > call
-    }
-
-    /// Whether a call has no result.
-    pub(crate) fn is_open(&self, part: &str) -> bool {
-        let state = self.0.iter().find(|it| it.id == part).and_then(|it| it.state.as_deref());
-        matches!(state, Some("pending" | "running"))
     }
 
     /// Returns the places of the calls after one, or from it on, and before another one; none if there are none.

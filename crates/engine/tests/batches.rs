@@ -3,9 +3,8 @@
 use std::path::Path;
 
 use callstack_core::evidence::{Action, Activity};
-use callstack_core::transcript::ToolCall;
 use callstack_core::transcript::{
-    Anchor, CallState, FoldOp, Message, MessageKind, Part, PartBody, Role,
+    Anchor, CallState, FoldOp, Message, MessageKind, Part, PartBody, Role, ToolCall,
 };
 use callstack_engine::operation::Caller;
 use callstack_engine::{Engine, HostMessage, Reach, Settings, operations};
@@ -62,15 +61,18 @@ pub(crate) fn activities(json: &str, _: &Path) -> Vec<(String, Activity)> {
     let activity = |part: &Value| {
         let text = |name: &str| part[name].as_str().unwrap_or_default().to_owned();
         let name = text("id");
-        let failed = part["state"]["status"] == "error";
+        let state = match part["state"]["status"].as_str() {
+            Some("completed") => CallState::Completed,
+            Some("error") => CallState::Failed,
+            _ => CallState::Open,
+        };
         let action = match part["tool"].as_str()? {
             "run" => Action::Ran(name.clone()),
             "read" => Action::Read(format!("{name}.txt")),
             "edit" => Action::Wrote(vec![format!("{name}.txt")]),
             _ => return None,
         };
-        let state = if failed { CallState::Failed } else { CallState::Completed };
-        let output = failed.then(|| "error: it broke".to_owned());
+        let output = (state == CallState::Failed).then(|| "error: it broke".to_owned());
         let call = ToolCall { action, output, ..ToolCall::new("", text("tool"), state) };
         Some((name, Activity::called(call)))
     };

@@ -7,8 +7,7 @@ use std::time::Duration;
 use callstack_core::dialect::Dialect;
 use callstack_core::evidence::{Action, Activity};
 use callstack_core::results::ResultsSource;
-use callstack_core::transcript::ToolCall;
-use callstack_core::transcript::{Anchor, Message, MessageKind, Role};
+use callstack_core::transcript::{Anchor, CallState, Message, MessageKind, Role, ToolCall};
 use callstack_engine::effect::{Effect, EffectOutcome};
 use callstack_engine::operation::{Answer, Caller};
 use callstack_engine::{
@@ -30,10 +29,9 @@ fn read(json: &str, _: &Path) -> Vec<(String, Activity)> {
     let activity = |(what, text): (String, String)| match what.as_str() {
         "said" => Activity::Said(text),
         _ => Activity::called(ToolCall {
-            tool: "bash".to_owned(),
             exit: Some(0),
             action: Action::Ran(text),
-            ..ToolCall::default()
+            ..ToolCall::new("", "bash", CallState::Completed)
         }),
     };
     stored.into_iter().enumerate().map(|(at, it)| (at.to_string(), activity(it))).collect()

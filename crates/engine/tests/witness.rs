@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use callstack_core::evidence::{Action, Activity, Edit};
-use callstack_core::transcript::ToolCall;
+use callstack_core::transcript::{CallState, ToolCall};
 use callstack_engine::HostMessage;
 use serde_json::Value;
 
@@ -37,7 +37,8 @@ pub(crate) fn activities(json: &str, _: &Path) -> Vec<(String, Activity)> {
         let edits = did["after"].as_str().map(replaced).into_iter().collect();
         let (input, output) = (text("ran").into(), Some(text("output")));
         let exit = did["exit"].as_i64();
-        let call = ToolCall { input, output, exit, action, edits, ..ToolCall::default() };
+        let call = ToolCall::new("", "", CallState::Completed);
+        let call = ToolCall { input, output, exit, action, edits, ..call };
         (at.to_string(), Activity::called(call))
     });
     calls.collect()

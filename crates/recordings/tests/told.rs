@@ -3,8 +3,7 @@
 use std::fmt::Write as _;
 
 use callstack_core::framing::Division;
-use callstack_core::transcript::ToolCall;
-use callstack_core::transcript::{MessageKind, Role};
+use callstack_core::transcript::{MessageKind, Role, ToolCall};
 use callstack_recordings::{Left, Recorded, RecordedPart, Recording};
 
 pub(crate) fn told(recordings: &[Recording]) -> String {

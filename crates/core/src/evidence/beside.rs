@@ -4,15 +4,16 @@ use super::gather::command_line;
 use super::{Action, errors};
 use crate::secrets::mask;
 use crate::text::cap;
-use crate::transcript::ToolCall;
+use crate::transcript::{CallState, ToolCall};
 
 /// The longest name that is shown, in bytes.
 const NAME: usize = 160;
 
-/// Returns the outcome of a call that the results could not take into account: that it failed, or, where it is
-/// `open`, that its end was not observed. None for a call that went well.
-pub fn unseen_outcome(call: &ToolCall, open: bool, project: &str) -> Option<String> {
-    if !open && !call.has_failed() {
+/// Returns the outcome of a call that the results could not take into account: that it failed, or, where it has none
+/// yet, that its end was not observed. None for a call that went well.
+pub fn unseen_outcome(call: &ToolCall, project: &str) -> Option<String> {
+    let is_open = call.state == CallState::Open;
+    if !is_open && !call.has_failed() {
         return None;
     }
     let name = match &call.action {
@@ -21,7 +22,7 @@ pub fn unseen_outcome(call: &ToolCall, open: bool, project: &str) -> Option<Stri
         Action::Wrote(paths) => named(call, &paths.join(" ")),
         Action::Other => call.tool.clone(),
     };
-    if open {
+    if is_open {
         return Some(format!("{name}: how it ended was not seen"));
     }
     let exit = call.exit.filter(|exit| *exit != 0);
@@ -40,10 +41,8 @@ fn named(call: &ToolCall, path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transcript::CallState;
 
-    fn of(action: Action, exit: Option<i64>, failed: bool, output: &str) -> ToolCall {
-        let state = if failed { CallState::Failed } else { CallState::Completed };
+    fn of(action: Action, exit: Option<i64>, state: CallState, output: &str) -> ToolCall {
         let output = Some(output.to_owned());
         ToolCall { output, exit, action, ..ToolCall::new("", "edit", state) }
     }
@@ -52,18 +51,19 @@ mod tests {
     fn only_what_the_results_could_not_know_is_told() {
         let ran = || Action::Ran("cargo  test -p x".to_owned());
         let wrote = Action::Wrote(vec!["src/a.rs".to_owned()]);
-        let told = |call: &ToolCall, open| unseen_outcome(call, open, "");
-        assert_eq!(told(&of(ran(), Some(0), false, "ok"), false), None);
+        let told = |call: &ToolCall| unseen_outcome(call, "");
+        let (open, completed, failed) = (CallState::Open, CallState::Completed, CallState::Failed);
+        assert_eq!(told(&of(ran(), Some(0), completed, "ok")), None);
         assert_eq!(
-            told(&of(ran(), Some(101), false, "running\nerror: test failed\n"), false).unwrap(),
+            told(&of(ran(), Some(101), completed, "running\nerror: test failed\n")).unwrap(),
             "`cargo test -p x` failed with exit 101: error: test failed"
         );
         assert_eq!(
-            told(&of(wrote, None, true, "oldString not found"), false).unwrap(),
+            told(&of(wrote, None, failed, "oldString not found")).unwrap(),
             "edit src/a.rs failed: oldString not found"
         );
         assert_eq!(
-            told(&of(ran(), None, false, ""), true).unwrap(),
+            told(&of(ran(), None, open, "")).unwrap(),
             "`cargo test -p x`: how it ended was not seen"
         );
     }

@@ -15,8 +15,7 @@ use callstack_core::masking::outputs::{Request, SentResult, Weight, newest_step}
 use callstack_core::masking::{self, Batch, Limits, due};
 use callstack_core::returned::{OUTLINES, announced, pressed, replaced, with_log};
 use callstack_core::text::estimate_tokens;
-use callstack_core::transcript::ToolCall;
-use callstack_core::transcript::{FoldOp, Message, Role};
+use callstack_core::transcript::{FoldOp, Message, Role, ToolCall};
 use callstack_store::{StoreError, StoredMask, View};
 
 use super::Conversation;

@@ -63,7 +63,7 @@ impl SpanReader {
                         continue;
                     }
                     if let Activity::Called(made) = &activity {
-                        seen.unseen.extend(unseen_outcome(made, parts.is_open(&part), &project));
+                        seen.unseen.extend(unseen_outcome(made, &project));
                     }
                 }
                 seen.activities.push(activity);

@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 use callstack_core::evidence::{Action, Activity};
 use callstack_core::masking::outputs::ResultWeight;
 use callstack_core::masking::subject::Subject;
-use callstack_core::transcript::ToolCall;
 use callstack_core::transcript::{
-    Anchor, CallState, FoldOp, Message, MessageKind, Part, PartBody, Role,
+    Anchor, CallState, FoldOp, Message, MessageKind, Part, PartBody, Role, ToolCall,
 };
 use callstack_engine::operation::Caller;
 use callstack_engine::{
@@ -75,11 +74,10 @@ fn activities(json: &str, _: &Path) -> Vec<(String, Activity)> {
     let told = parts.filter(|part| part["type"] == "tool").map(|part| {
         let text = |value: &Value| value.as_str().unwrap().to_owned();
         let call = ToolCall {
-            tool: "bash".to_owned(),
             input: text(&part["command"]).into(),
             output: Some(text(&part["output"])),
             action: Action::Ran(text(&part["command"])),
-            ..ToolCall::default()
+            ..ToolCall::new("", "bash", CallState::Completed)
         };
         (text(&part["id"]), Activity::called(call))
     });

@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 
 use callstack_core::dialect::Dialect;
 use callstack_core::evidence::{Action, Activity};
-use callstack_core::transcript::ToolCall;
 use callstack_core::transcript::{
-    Anchor, CallState, FoldOp, Message, MessageKind, Part, PartBody, Role,
+    Anchor, CallState, FoldOp, Message, MessageKind, Part, PartBody, Role, ToolCall,
 };
 use callstack_engine::operation::{Answer, Caller};
 use callstack_engine::{
@@ -60,7 +59,8 @@ fn activities(json: &str, _: &Path) -> Vec<(String, Activity)> {
             _ => Action::Other,
         };
         let (input, output) = (input.into(), Some(text(&state["output"])));
-        let call = ToolCall { tool, input, output, action, ..ToolCall::default() };
+        let call = ToolCall::new("", tool, CallState::Completed);
+        let call = ToolCall { input, output, action, ..call };
         (text(&part["id"]), Activity::called(call))
     });
     calls.collect()
