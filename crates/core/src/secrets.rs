@@ -109,7 +109,7 @@ pub fn forms() -> String {
     for token in TOKENS {
         (token.name, token.begins, token.least, token.most).hash(&mut hasher);
     }
-    names::ENDINGS.hash(&mut hasher);
+    names::endings().collect::<Vec<_>>().hash(&mut hasher);
     (private_key::MARK, cookies::HEAD).hash(&mut hasher);
     format!("{:016x}", hasher.finish())
 }

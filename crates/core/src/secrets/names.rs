@@ -1,33 +1,6 @@
 //! The names of secrets: one list, for names in texts and for those of fields.
 
-/// The endings of names of secrets, in lower case.
-pub(super) const ENDINGS: [&str; 23] = [
-    "password",
-    "wachtwoord",
-    "lösenord",
-    "hasło",
-    "mot de passe",
-    "пароль",
-    "密码",
-    "パスワード",
-    "psk",
-    "pw",
-    "passwd",
-    "passphrase",
-    "passcode",
-    "passwort",
-    "kennwort",
-    "contraseña",
-    "senha",
-    "pwd",
-    "secret",
-    "token",
-    "credential",
-    "pass",
-    "key",
-];
-
-/// Those of secrets that people choose, which may consist of words or of numbers.
+/// The endings of names of secrets that people choose, which may consist of words or of numbers; in lower case.
 const CHOSEN: [&str; 17] = [
     "password",
     "wachtwoord",
@@ -47,6 +20,14 @@ const CHOSEN: [&str; 17] = [
     "pass",
     "pwd",
 ];
+
+/// Those of other secrets.
+const MADE: [&str; 6] = ["psk", "pw", "secret", "token", "credential", "key"];
+
+/// Returns the endings of names of secrets, in lower case.
+pub(super) fn endings() -> impl Iterator<Item = &'static str> {
+    CHOSEN.into_iter().chain(MADE)
+}
 
 /// Words that make a `key` after them a secret.
 const KEYS: [&str; 28] = [
@@ -82,12 +63,12 @@ const KEYS: [&str; 28] = [
 
 /// Returns the endings in the upper and lower case that is usual in texts.
 pub(super) fn written() -> Vec<String> {
-    let in_cases = |ending: &&str| {
+    let in_cases = |ending: &str| {
         let capital = ending.chars().take(1).flat_map(char::to_uppercase);
         let capital = capital.chain(ending.chars().skip(1)).collect();
-        [(*ending).to_owned(), capital, ending.to_uppercase()]
+        [ending.to_owned(), capital, ending.to_uppercase()]
     };
-    ENDINGS.iter().flat_map(in_cases).collect()
+    endings().flat_map(in_cases).collect()
 }
 
 /// Whether a field of this name holds a secret.
@@ -98,8 +79,7 @@ pub(super) fn is_of_field(name: &str) -> bool {
     }
     let bare = name.trim_end_matches(|char: char| !char.is_alphanumeric());
     let lower = bare.to_lowercase();
-    let ending = |ending: &&&str| lower.ends_with(**ending);
-    ENDINGS.iter().find(ending).is_some_and(|ending| {
+    endings().find(|ending| lower.ends_with(ending)).is_some_and(|ending| {
         let at = lower.len() - ending.len();
         bare.is_char_boundary(at) && is_secret(bare.get(..at).unwrap_or_default(), ending)
     })

@@ -103,7 +103,7 @@ fn what_was_once_left_is_masked() {
         (format!("pre-shared key: {value}{value}"), &value),
         (format!("Пароль: {value}\n密码: {value}"), &value),
         (format!("network={{\n  psk=\"{value}\"\n}}"), &value),
-        (format!("user: me\npw: {value}\n"), &value),
+        (format!("user: me\npw: {value}\npwd: {value}\n"), &value),
         (format!("level=info user=me pass={value} at=login"), &value),
         (format!("  ~ db_password = \"old{value}\" -> \"{value}\""), &value),
         (format!("{{\"value\": \"{value}\", \"name\": \"DB_PASSWORD\"}}"), &value),
