@@ -102,8 +102,7 @@ impl Contexts {
             if Self::begins_with_context(view, session)? {
                 around.ancestors = untold(around.ancestors, session);
             }
-            let pins = self.pins_since_system(view, session, num)?;
-            around.pins = without_told(view, num, session, pins)?;
+            around.pins = self.pins_since_system(view, session, num)?;
         }
         let mut input = ContextInput::new(session, &around.frame, now);
         input.ancestors = &around.ancestors;
