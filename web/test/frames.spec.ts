@@ -113,6 +113,17 @@ test('the filter finds titles, results and files, with the frames above them', a
   await expect(row(page, 'f2')).toHaveCount(0);
 });
 
+test('letters typed right after the key of the filter belong to it, in any view', async ({ page, file }) => {
+  await file(60);
+  await page.keyboard.press('4');
+  await expect(page.locator('#filter')).toHaveCount(0);
+  // A page that is busy draws nothing between two keys.
+  await page.evaluate(() => { window.requestAnimationFrame = () => 0; });
+  await page.keyboard.type('/part25.rs');
+  await expect(page.locator('#filter')).toHaveValue('part25.rs');
+  await expect(page.locator('.count')).toHaveText('1 of 60');
+});
+
 test('what can not be drawn leaves the rest of the page as it is', async ({ page, served, wrong }) => {
   const project = await served(12);
   project.report.details['f3'] = { ...project.report.details['f3']!, artifacts: null as unknown as string[] };

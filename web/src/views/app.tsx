@@ -175,7 +175,8 @@ function shortcut(event: KeyboardEvent): void {
   switch (event.key) {
     case '/':
       if (!document.getElementById('filter')) go({ view: 'frames' });
-      requestAnimationFrame(() => document.getElementById('filter')?.focus());
+      // After the view is rendered, and before the next key arrives: a letter typed quickly belongs to the filter.
+      queueMicrotask(() => document.getElementById('filter')?.focus());
       break;
     case '?': help.value = true; break;
     case 'u': undoLast(); break;
