@@ -81,8 +81,33 @@ fn what_is_closed_leaves_at_once_and_the_open_frame_stays_open() {
 }
 
 #[test]
-fn what_planned_frames_may_need_is_named_once_they_are_over() {
-    let (mut host, _folder) = new();
+fn what_planned_frames_may_need_is_named_once_they_and_what_comes_right_after_are_over() {
+    /// The next call in whose output steps are named, after the last planned frame.
+    fn named_at(host: &mut Host, calls: usize) -> Option<usize> {
+        (1..=calls).find(|_| {
+            host.reads(1, 4_100);
+            !host.names().is_empty()
+        })
+    }
+    let (mut host, _folder) = planned_and_done();
+    assert_eq!(named_at(&mut host, 20), Some(8), "the turn goes on");
+    let (mut host, _folder) = planned_and_done();
+    host.reads(2, 100);
+    assert!(host.names().is_empty(), "{:?}", host.names());
+    host.user("Now write it down");
+    assert_eq!(named_at(&mut host, 20), Some(3), "as soon as it pays in the user's next turn");
+    assert!(host.names()[0].contains("from `read src/part_1.rs` on"), "{:?}", host.names());
+    // Their results stay with the text that is returned for all.
+    let told = host.since("s1").unwrap();
+    assert!(
+        told.contains("Frames inside it:\n- f2 \"Lexer\" completed: all is known\n- f3"),
+        "{told}"
+    );
+}
+
+/// A session in which the agent has read for two planned frames, and has ended them.
+fn planned_and_done() -> (Host, TempDir) {
+    let (mut host, folder) = new();
     host.reads(2, 6_000);
     let parts = json!([{"title": "Lexer", "successCriteria": "it is known"},
         {"title": "Parser", "successCriteria": "it is known"}]);
@@ -95,15 +120,7 @@ fn what_planned_frames_may_need_is_named_once_they_are_over() {
         assert!(host.names().is_empty(), "{:?}", host.names());
         host.pop();
     }
-    host.reads(2, 6_000);
-    assert_eq!(host.names().len(), 1);
-    assert!(host.names()[0].contains("from `read src/part_1.rs` on"), "{:?}", host.names());
-    // Their results stay with the text that is returned for all.
-    let told = host.since("s1").unwrap();
-    assert!(
-        told.contains("Frames inside it:\n- f2 \"Lexer\" completed: all is known\n- f3"),
-        "{told}"
-    );
+    (host, folder)
 }
 
 fn again(host: &Host) -> Vec<&str> {

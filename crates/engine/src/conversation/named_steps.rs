@@ -11,7 +11,7 @@ use callstack_core::frame::{FrameNum, Status};
 use callstack_core::masking::outputs::Request;
 use callstack_core::named_steps::{Doing, NamedSteps, Step, name_of, naming, steps_to_name};
 use callstack_core::transcript::{
-    Anchor, CallState, FoldOp, Message, MessageKind, Role, Span, ToolCall,
+    Anchor, CallState, FoldOp, Message, MessageKind, Role, Span, SpanOrigin, ToolCall,
 };
 use callstack_store::View;
 
@@ -30,6 +30,10 @@ use crate::work::message_of;
 
 /// Characters of output between two searches for steps to name.
 const LOOK: usize = 4_000;
+
+/// Calls of the model in which a turn usually ends once its last planned frame has ended: the whole is checked,
+/// committed and told to the user. For that the steps in front may be needed, and closing them saves little.
+const LAST_CALLS: usize = 8;
 
 /// The state of naming in this process.
 #[derive(Debug, Default)]
@@ -137,6 +141,15 @@ impl Conversation {
         let calls = self.messages().rev().take_while(agent).count();
         let newest = self.transcript.last().map_or(0, |entry| entry.weight.all);
         (request.up_to(self.transcript.len()) + newest, calls)
+    }
+
+    /// Whether a planned frame ended a few calls ago, and the user has not spoken since.
+    fn has_just_ended_a_plan(&self) -> bool {
+        let ends = live(&self.spans).into_iter().filter(|it| it.origin == SpanOrigin::Activate);
+        let ends: Vec<String> = ends.filter_map(|it| it.live_close()?.message.clone()).collect();
+        let agent = |message: &&Message| message.role == Role::Assistant;
+        let newest = self.messages().rev().take_while(agent).take(LAST_CALLS);
+        !ends.is_empty() && newest.into_iter().any(|message| ends.contains(&message.id))
     }
 
     /// Whether the steps from a call on up to another one are sent, and no frame that somebody chose began in them
@@ -258,11 +271,15 @@ impl Folding {
             && conversation.step_frame.is_some()
             && (conversation.unnamed(&conversation.sent).is_some()
                 || conversation.overtaken(&conversation.sent).is_some());
-        Ok(named && !self.plans_wait(conversation)?)
+        Ok(named && !self.may_be_needed_for_plans(conversation)?)
     }
 
-    /// Whether planned frames come next in the open frame: reads before they begin are made for them.
-    fn plans_wait(&self, conversation: &Conversation) -> Result<bool, EngineError> {
+    /// Whether planned frames come next in the open frame, for which reads before they begin are made, or the last
+    /// of them has just ended.
+    fn may_be_needed_for_plans(&self, conversation: &Conversation) -> Result<bool, EngineError> {
+        if conversation.has_just_ended_a_plan() {
+            return Ok(true);
+        }
         self.kernel.read(|view| {
             let Some(below) = nearest_chosen(view, conversation.step_frame)? else {
                 return Ok(false);
@@ -285,7 +302,9 @@ impl Folding {
         }
         let unnamed = conversation.unnamed(&folded.ops);
         let overtaken = conversation.overtaken(&folded.ops);
-        if (unnamed.is_none() && overtaken.is_none()) || self.plans_wait(conversation)? {
+        if (unnamed.is_none() && overtaken.is_none())
+            || self.may_be_needed_for_plans(conversation)?
+        {
             return Ok(folded);
         }
         let Some(unnamed) = unnamed else {
