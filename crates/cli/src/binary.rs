@@ -22,10 +22,9 @@ pub(crate) fn record() -> Result<PathBuf, EngineError> {
     };
     let path = file().ok_or_else(|| homeless("it is recorded where callstack is"))?;
     let folder = path.parent().unwrap_or(&path);
-    let failed = |error: &io::Error| EngineError {
-        kind: Kind::Unavailable,
-        message: format!("{} can't be written: {error}", path.display()),
-        hint: Some("Plugins find callstack there. Make the folder writable.".to_owned()),
+    let failed = |error: &io::Error| {
+        EngineError::new(Kind::Unavailable, format!("{} can't be written: {error}", path.display()))
+            .with_hint("Plugins find callstack there. Make the folder writable.")
     };
     plain::make_private(folder).map_err(|error| failed(&error))?;
     let mut file = unfinished::builder().tempfile_in(folder).map_err(|error| failed(&error))?;
@@ -51,10 +50,12 @@ pub(crate) fn of_plugins() -> Option<PathBuf> {
 
 /// Returns the path of this program, as a plugin has to call it.
 pub(crate) fn this() -> Result<PathBuf, EngineError> {
-    std::env::current_exe().map_err(|error| EngineError {
-        kind: Kind::Unavailable,
-        message: format!("the running callstack can't be found: {error}"),
-        hint: Some("Check that it is there.".to_owned()),
+    std::env::current_exe().map_err(|error| {
+        EngineError::new(
+            Kind::Unavailable,
+            format!("the running callstack can't be found: {error}"),
+        )
+        .with_hint("Check that it is there.")
     })
 }
 

@@ -82,13 +82,12 @@ impl Client {
         // A user's file may be a link into a folder of such files.
         let file = file.canonicalize().unwrap_or_else(|_| file.to_path_buf());
         let before = plugin::read(&file)?;
-        let edited = edit(before.as_deref().unwrap_or_default()).map_err(|why| EngineError {
-            kind: Kind::Conflict,
-            message: format!("{} can't be changed: {why}", file.display()),
-            hint: Some(format!(
-                "It is left as it is. {} does not read it either: mend it.",
-                self.name()
-            )),
+        let edited = edit(before.as_deref().unwrap_or_default()).map_err(|why| {
+            EngineError::new(Kind::Conflict, format!("{} can't be changed: {why}", file.display()))
+                .with_hint(format!(
+                    "It is left as it is. {} does not read it either: mend it.",
+                    self.name()
+                ))
         })?;
         match (edited.outcome, edited.text) {
             (Outcome::Unchanged | Outcome::Absent | Outcome::Kept, _) => {}

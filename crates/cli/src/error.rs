@@ -43,34 +43,33 @@ impl CommandError {
         if error.kind() == io::ErrorKind::BrokenPipe {
             return Self::BrokenPipe;
         }
-        Self::Told(EngineError {
-            kind: Kind::Unavailable,
-            message: format!("the output can't be written: {error}"),
-            hint: Some("The command did its work; only its output is missing.".into()),
-        })
+        Self::Told(
+            EngineError::new(Kind::Unavailable, format!("the output can't be written: {error}"))
+                .with_hint("The command did its work; only its output is missing."),
+        )
     }
 
     /// Returns the failure for an answer of the engine that lacks the agreed form.
     pub(crate) fn of_shape(error: &serde_json::Error) -> Self {
-        Self::Told(EngineError { kind: Kind::Internal, message: error.to_string(), hint: None })
+        Self::Told(EngineError::new(Kind::Internal, error.to_string()))
     }
 
     /// Returns the failure for a file that can't be read or written.
     pub(crate) fn of_file(what: &str, path: &std::path::Path, error: &io::Error) -> Self {
-        Self::Told(EngineError {
-            kind: Kind::Unavailable,
-            message: format!("can't {what} {}: {error}", path.display()),
-            hint: Some("Check that it is there and yours to write.".into()),
-        })
+        Self::Told(
+            EngineError::new(
+                Kind::Unavailable,
+                format!("can't {what} {}: {error}", path.display()),
+            )
+            .with_hint("Check that it is there and yours to write."),
+        )
     }
 
     /// Returns the error that is told to whoever asked.
     pub(crate) fn told(self) -> EngineError {
         match self {
             Self::Told(error) => error,
-            Self::Reported(kind) => {
-                EngineError { kind, message: "it was reported already".to_owned(), hint: None }
-            }
+            Self::Reported(kind) => EngineError::new(kind, "it was reported already"),
             Self::BrokenPipe => Self::of_output(&io::Error::other("nobody reads it")).told(),
         }
     }

@@ -1,7 +1,7 @@
 //! The common part of commands: the place, the session that they act in, and calls of the table's operations.
 
 use callstack_engine::operation::{Answer, Caller, Operate, TERMINAL};
-use callstack_engine::{Engine, EngineError, Kind, operations};
+use callstack_engine::{Engine, EngineError, operations};
 use callstack_store::FOLDER;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -89,12 +89,7 @@ impl<'a> Invocation<'a> {
         arguments: Value,
     ) -> Result<Answer, CommandError> {
         let caller = Caller { reveal, ..self.caller(engine)? };
-        let operation = operations::find(operation).ok_or_else(|| EngineError {
-            kind: Kind::Internal,
-            message: format!("there is no operation `{operation}`"),
-            hint: None,
-        })?;
-        Ok(operation.run(engine, &caller, arguments)?)
+        Ok(operations::named(operation)?.run(engine, &caller, arguments)?)
     }
 
     /// Carries out an operation of the machine, and returns the data of its answer. Secrets of known forms are masked

@@ -237,7 +237,6 @@ impl<W: Write> Server<'_, W> {
 }
 
 fn refusal(id: Option<u64>, error: &EngineError) -> Value {
-    let hint = error.hint.as_deref().map(for_a_terminal);
-    let message = for_a_terminal(&error.message);
-    json!({"id": id, "error": {"kind": error.kind.as_str(), "message": message, "hint": hint}})
+    let hint = error.hint.as_ref().map(for_a_terminal);
+    json!({"id": id, "error": {"kind": error.kind.as_str(), "message": error.message, "hint": hint}})
 }

@@ -63,10 +63,8 @@ where
     O: Operate<Machine>,
     O::Output: DeserializeOwned,
 {
-    let operation = TABLE.iter().find(|it| it.name == O::NAME).ok_or_else(|| EngineError {
-        kind: Kind::Internal,
-        message: format!("`{}` stands in no table", O::NAME),
-        hint: None,
+    let operation = TABLE.iter().find(|it| it.name == O::NAME).ok_or_else(|| {
+        EngineError::new(Kind::Internal, format!("`{}` stands in no table", O::NAME))
     })?;
     let caller = Caller::at_terminal(String::new(), None, false);
     let data = operation.call::<O>(machine, &caller, params)?.data;

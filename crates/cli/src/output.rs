@@ -251,7 +251,7 @@ impl Output {
 
     fn told(&mut self, error: &EngineError) {
         let message = &error.message;
-        let hint = error.hint.as_deref().map(for_a_terminal).filter(|hint| !hint.is_empty());
+        let hint = error.hint.as_ref().map(for_a_terminal).filter(|hint| !hint.is_empty());
         if self.json {
             let value = json!({"error": {
                 "kind": error.kind.as_str(),

@@ -84,17 +84,13 @@ pub(crate) fn refuse_links_out(project: &Path, places: &[&str]) -> Result<(), Co
             Err(_) if folder.is_symlink() => "nowhere".to_owned(),
             Err(_) => continue,
         };
-        return Err(EngineError {
-            kind: Kind::Conflict,
-            message: format!(
-                "{} is a link that leads out of the project, to {leads}",
-                folder.display()
-            ),
-            hint: Some(
-                "Nothing was changed. Put what belongs to the project in its place, and try again."
-                    .to_owned(),
-            ),
-        }
+        return Err(EngineError::new(
+            Kind::Conflict,
+            format!("{} is a link that leads out of the project, to {leads}", folder.display()),
+        )
+        .with_hint(
+            "Nothing was changed. Put what belongs to the project in its place, and try again.",
+        )
         .into());
     }
     Ok(())
@@ -179,11 +175,11 @@ fn made_for(text: &str) -> Vec<&'static str> {
 }
 
 fn foreign(file: &Path) -> EngineError {
-    EngineError {
-        kind: Kind::Conflict,
-        message: format!("{} is not callstack's, and is left as it is", file.display()),
-        hint: Some("Give it another name, and try again.".to_owned()),
-    }
+    EngineError::new(
+        Kind::Conflict,
+        format!("{} is not callstack's, and is left as it is", file.display()),
+    )
+    .with_hint("Give it another name, and try again.")
 }
 
 pub(crate) fn read(file: &Path) -> Result<Option<String>, CommandError> {

@@ -52,14 +52,7 @@ impl StartFolder {
 
     /// Returns the project with a store that a command reads. Fails if there is none.
     pub(crate) fn existing(&self) -> Result<PathBuf, EngineError> {
-        self.found().ok_or_else(|| EngineError {
-            kind: Kind::NotFound,
-            message: format!("no callstack store in {} or above", self.start.display()),
-            hint: Some(
-                "`callstack init opencode` makes one, and so do `push`, `plan` and `import` with --here."
-                    .to_owned(),
-            ),
-        })
+        self.found().ok_or_else(|| EngineError::new(Kind::NotFound, format!("no callstack store in {} or above", self.start.display())).with_hint("`callstack init opencode` makes one, and so do `push`, `plan` and `import` with --here."))
     }
 
     /// Refuses a command where there is no store and none is wanted.

@@ -32,9 +32,9 @@ pub(crate) fn configuration() -> Result<UserConfiguration, EngineError> {
         }
         text => text.map_err(|error| unusable(&path, &error))?,
     };
-    UserConfiguration::parse(&text).map_err(|error| EngineError {
-        message: format!("{}: {}", path.display(), error.message),
-        ..error
+    UserConfiguration::parse(&text).map_err(|error| {
+        let message = format!("{}: {}", path.display(), error.message);
+        error.saying(message)
     })
 }
 
@@ -65,20 +65,17 @@ pub(crate) fn configuration_file() -> Option<PathBuf> {
 }
 
 fn unusable(path: &Path, error: &io::Error) -> EngineError {
-    EngineError {
-        kind: Kind::Unavailable,
-        message: format!("your configuration {} can't be used: {error}", path.display()),
-        hint: Some("Make it readable and writable, or remove it.".to_owned()),
-    }
+    EngineError::new(
+        Kind::Unavailable,
+        format!("your configuration {} can't be used: {error}", path.display()),
+    )
+    .with_hint("Make it readable and writable, or remove it.")
 }
 
 /// Returns the error that there is no home folder, in which `what` would happen.
 pub(crate) fn homeless(what: &str) -> EngineError {
-    EngineError {
-        kind: Kind::Unavailable,
-        message: format!("there is no home folder, in which {what}"),
-        hint: Some("Set HOME, or XDG_STATE_HOME and XDG_CONFIG_HOME.".to_owned()),
-    }
+    EngineError::new(Kind::Unavailable, format!("there is no home folder, in which {what}"))
+        .with_hint("Set HOME, or XDG_STATE_HOME and XDG_CONFIG_HOME.")
 }
 
 /// Returns this program's folder for the user's state, if there is a home folder.

@@ -1,5 +1,6 @@
 //! The wording for people at a terminal: commands in place of the agents' tools that the engine names.
 
+use callstack_engine::Hint;
 pub(crate) use callstack_replay::{change, thousands};
 
 /// Operations and the commands that reach them.
@@ -25,11 +26,11 @@ pub(crate) const COMMANDS: &[(&str, &str)] = &[
     ("stack_context_preview", "context"),
 ];
 
-/// Returns the engine's text, with commands in place of tools. Only text that it marks as code is changed, so that a
-/// title which happens to name a tool stays as it is.
-pub(crate) fn for_a_terminal(text: &str) -> String {
-    COMMANDS.iter().fold(text.to_owned(), |text, (operation, command)| {
-        text.replace(&format!("`{operation}`"), &format!("`callstack {command}`"))
+/// Returns a hint in which commands stand for operations, where there are any.
+pub(crate) fn for_a_terminal(hint: &Hint) -> String {
+    hint.written(|operation| match COMMANDS.iter().find(|(name, _)| *name == operation) {
+        Some((_, command)) => format!("callstack {command}").into(),
+        None => operation.into(),
     })
 }
 
@@ -65,7 +66,7 @@ mod tests {
             assert!(crate::args::command().find_subcommand(command).is_some(), "{command}");
         }
         assert_eq!(
-            for_a_terminal("Only `stack_frame_reopen` does."),
+            for_a_terminal(&Hint::from("Only ").and("stack_frame_reopen").then(" does.")),
             "Only `callstack reopen` does."
         );
     }

@@ -50,11 +50,11 @@ impl Commands {
 
 /// The frame that a command was carried out on.
 pub(crate) fn first(decision: &Decision) -> Result<FrameNum, EngineError> {
-    decision.frames.first().copied().ok_or_else(|| EngineError {
-        kind: Kind::Internal,
-        message: "a command was carried out on no frame".to_owned(),
-        hint: None,
-    })
+    decision
+        .frames
+        .first()
+        .copied()
+        .ok_or_else(|| EngineError::new(Kind::Internal, "a command was carried out on no frame"))
 }
 
 /// Returns the events for suggestions that follow from others: a child that was opened or an end fulfils a

@@ -22,6 +22,7 @@ use crate::closing::SpanClosing;
 use crate::conversation::broken::Failure;
 use crate::error::{EngineError, Kind};
 use crate::evidence::{SpanEvidence, SpanReader};
+use crate::hint::Hint;
 use crate::kernel::Kernel;
 use crate::queries::Queries;
 use crate::sessions::Sessions;
@@ -142,11 +143,11 @@ impl Compactions {
         self.kernel.write(|change| {
             let before = change.view().pending_compaction(&caller.session)?;
             if before.is_some_and(|it| it.completion.is_some()) {
-                return Err(EngineError {
-                    kind: Kind::Conflict,
-                    message: format!("frame {} is already ending with a summary", frame.label()),
-                    hint: Some("That one is enough: it is made at the next compaction.".to_owned()),
-                });
+                return Err(EngineError::new(
+                    Kind::Conflict,
+                    format!("frame {} is already ending with a summary", frame.label()),
+                )
+                .with_hint("That one is enough: it is made at the next compaction."));
             }
             Ok(change.append(self.kernel.now(), &[asked])?)
         })?;
@@ -206,14 +207,11 @@ impl Compactions {
             return Ok(frame);
         }
         self.check_children(&frame)?;
-        Err(EngineError {
-            kind: Kind::Conflict,
-            message: format!("frame {} is not the one that this session works in", frame.label()),
-            hint: Some(
-                "A summary is generated for the open frame only; pop this one with results."
-                    .to_owned(),
-            ),
-        })
+        Err(EngineError::new(
+            Kind::Conflict,
+            format!("frame {} is not the one that this session works in", frame.label()),
+        )
+        .with_hint("A summary is generated for the open frame only; pop this one with results."))
     }
 
     /// A frame with open children is refused because of these, whatever else is wrong.
@@ -265,18 +263,18 @@ pub(crate) fn nothing_ends(view: &View<'_>, session: &str) -> Result<(), EngineE
     let Some(pending) = pending.filter(|it| it.requested && it.completion.is_some()) else {
         return Ok(());
     };
-    Err(EngineError {
-        kind: Kind::Conflict,
-        message: format!(
+    Err(EngineError::new(
+        Kind::Conflict,
+        format!(
             "frame {} is ending: its summary is generated first",
             view.frame(pending.frame)?.label()
         ),
-        hint: Some(
-            "Begin the next frame behind the summary, or end this one at once with \
-             `stack_frame_pop` and results."
-                .to_owned(),
-        ),
-    })
+    )
+    .with_hint(
+        Hint::from("Begin the next frame behind the summary, or end this one at once with ")
+            .and("stack_frame_pop")
+            .then(" and results."),
+    ))
 }
 
 fn asked(

@@ -405,14 +405,14 @@ fn started(frame: &Frame, outcome: EffectOutcome) -> Result<String, EngineError>
         },
         EffectOutcome::Error { message, .. } => message,
     };
-    Err(EngineError {
-        kind: Kind::Conflict,
-        message: format!("no session could be started for {}: {why}", frame.label()),
-        hint: Some(format!(
-            "{} stays {}; activate it with in `here` to work on it yourself.",
-            frame.num, frame.status
-        )),
-    })
+    Err(EngineError::new(
+        Kind::Conflict,
+        format!("no session could be started for {}: {why}", frame.label()),
+    )
+    .with_hint(format!(
+        "{} stays {}; activate it with in `here` to work on it yourself.",
+        frame.num, frame.status
+    )))
 }
 
 fn unreadable(what: &str, error: &serde_json::Error) -> EngineError {

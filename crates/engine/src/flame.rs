@@ -207,10 +207,12 @@ impl Alias {
         let arguments = if arguments.is_null() { json!({}) } else { arguments };
         check_lengths(&arguments)?;
         let schema = self.parameters(operation);
-        check(&schema, &arguments).map_err(|wrong| EngineError {
-            kind: Kind::Invalid,
-            message: format!("the arguments of `{name}` are not right: {wrong}"),
-            hint: Some(format!("It takes: {}.", crate::operation::takes(&schema))),
+        check(&schema, &arguments).map_err(|wrong| {
+            EngineError::new(
+                Kind::Invalid,
+                format!("the arguments of `{name}` are not right: {wrong}"),
+            )
+            .with_hint(format!("It takes: {}.", crate::operation::takes(&schema)))
         })?;
         let Value::Object(given) = arguments else { return Ok(arguments) };
         let mut translated = Map::new();

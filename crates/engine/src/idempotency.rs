@@ -49,11 +49,11 @@ impl Idempotency {
         // Only a call with a key can have been made twice at the same time: one in a transcript is made by one
         // process.
         if caller.key.is_some() && change.view().answer_given(&caller.session, &call)?.is_some() {
-            return Err(EngineError {
-                kind: Kind::Conflict,
-                message: "the same call was made at the same time".to_owned(),
-                hint: Some("Make it again: it is answered as the other one was.".to_owned()),
-            });
+            return Err(EngineError::new(
+                Kind::Conflict,
+                "the same call was made at the same time",
+            )
+            .with_hint("Make it again: it is answered as the other one was."));
         }
         let event = Event::CallAnswered {
             session: caller.session.clone(),

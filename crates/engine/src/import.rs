@@ -137,14 +137,14 @@ impl Imports {
     fn own_sources(&self) -> Result<Vec<PathBuf>, EngineError> {
         let found = self.sources_of_others()?;
         if found.is_empty() {
-            return Err(EngineError {
-                kind: Kind::NotFound,
-                message: format!(
+            return Err(EngineError::new(
+                Kind::NotFound,
+                format!(
                     "there is neither .opencode/stack nor .opencode/flame of another program in {}",
                     self.kernel.project().display()
                 ),
-                hint: Some("Name the folder or file to import.".to_owned()),
-            });
+            )
+            .with_hint("Name the folder or file to import."));
         }
         Ok(found)
     }

@@ -21,20 +21,20 @@ impl Queries {
                 view.sessions(u32::MAX)?.into_iter().map(|session| session.id).collect();
             found.retain(|id| !reference.is_empty() && id.starts_with(reference));
             match found.as_slice() {
-                [] => Err(EngineError {
-                    kind: Kind::NotFound,
-                    message: format!("there is no session `{reference}`"),
-                    hint: Some("Leave it out for the session that worked last.".to_owned()),
-                }),
+                [] => Err(EngineError::new(
+                    Kind::NotFound,
+                    format!("there is no session `{reference}`"),
+                )
+                .with_hint("Leave it out for the session that worked last.")),
                 [session] => Ok((session.clone(), view.last_message(session)?)),
-                several => Err(EngineError {
-                    kind: Kind::NotFound,
-                    message: format!(
+                several => Err(EngineError::new(
+                    Kind::NotFound,
+                    format!(
                         "session `{reference}` could be {}",
                         several.get(..NAMED).unwrap_or(several).join(", ")
                     ),
-                    hint: Some("Give more of the id.".to_owned()),
-                }),
+                )
+                .with_hint("Give more of the id.")),
             }
         })
     }

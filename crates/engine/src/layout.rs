@@ -246,40 +246,32 @@ fn is_frame_of_ours(path: &Path) -> bool {
 }
 
 fn newer(path: &Path, version: u32) -> EngineError {
-    EngineError {
-        kind: Kind::Unavailable,
-        message: format!(
+    EngineError::new(
+        Kind::Unavailable,
+        format!(
             "{} has version {version}, and this callstack knows versions up to {VERSION}",
             path.display()
         ),
-        hint: Some("Nothing was changed. Install the newer callstack that wrote it.".into()),
-    }
+    )
+    .with_hint("Nothing was changed. Install the newer callstack that wrote it.")
 }
 
 fn unreadable(path: &Path, why: &dyn std::fmt::Display) -> EngineError {
-    EngineError {
-        kind: Kind::Unavailable,
-        message: format!("{} can't be read: {why}", path.display()),
-        hint: Some(
+    EngineError::new(Kind::Unavailable, format!("{} can't be read: {why}", path.display()))
+        .with_hint(
             "Nothing was changed, and it is not overwritten. If it is yours, move it away; \
-             callstack writes it anew from its store at the next change."
-                .into(),
-        ),
-    }
+             callstack writes it anew from its store at the next change.",
+        )
 }
 
 fn unwritable(path: &Path, error: &io::Error) -> EngineError {
-    EngineError {
-        kind: Kind::Unavailable,
-        message: format!("{} can't be written: {error}", path.display()),
-        hint: Some(
+    EngineError::new(Kind::Unavailable, format!("{} can't be written: {error}", path.display()))
+        .with_hint(
             "The frames themselves are safe in the store. Free some space or make the folder \
-             writable; STACK_FILES=off does without these files."
-                .into(),
-        ),
-    }
+             writable; STACK_FILES=off does without these files.",
+        )
 }
 
 fn unshaped(error: &serde_json::Error) -> EngineError {
-    EngineError { kind: Kind::Internal, message: error.to_string(), hint: None }
+    EngineError::new(Kind::Internal, error.to_string())
 }

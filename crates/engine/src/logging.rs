@@ -19,6 +19,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::error::{EngineError, Kind};
+use crate::hint::Hint;
 use crate::lock::lock;
 
 /// The file's name in the store's folder.
@@ -192,13 +193,10 @@ fn timestamp(at: i64) -> String {
 
 /// Why a log can't be written.
 pub(crate) fn unwritable(path: &Path, error: &io::Error) -> EngineError {
-    EngineError {
-        kind: Kind::Unavailable,
-        message: format!("{} can't be written: {error}", path.display()),
-        hint: Some(
-            "What was said is safe in the store, where `stack_log` reads it. Free some space or make \
-             the folder writable."
-                .into(),
-        ),
-    }
+    EngineError::new(Kind::Unavailable, format!("{} can't be written: {error}", path.display()))
+        .with_hint(
+            Hint::from("What was said is safe in the store, where ")
+                .and("stack_log")
+                .then(" reads it. Free some space or make the folder writable."),
+        )
 }

@@ -89,15 +89,11 @@ impl FrameStateManager<'_> {
                 self.activate_frame(frame)?;
             }
             Status::Planned => {
-                return Err(EngineError {
-                    kind: Kind::Conflict,
-                    message: format!(
-                        "frame {} is {} and can't become planned",
-                        found.label(),
-                        found.status
-                    ),
-                    hint: Some("Plan a frame like it.".to_owned()),
-                });
+                return Err(EngineError::new(
+                    Kind::Conflict,
+                    format!("frame {} is {} and can't become planned", found.label(), found.status),
+                )
+                .with_hint("Plan a frame like it."));
             }
         }
         self.shown(&self.engine.frame(found.num)?)

@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use crate::effect::EffectOutcome;
 use crate::engine::Engine;
 use crate::error::{EngineError, Kind};
+use crate::hint::Hint;
 use crate::schema;
 
 /// Whether an operation changes what is stored.
@@ -107,11 +108,7 @@ pub trait Operate<C: Context = Engine> {
         _token: Value,
         _outcome: EffectOutcome,
     ) -> Result<Reply<Self::Output>, EngineError> {
-        Err(EngineError {
-            kind: Kind::Internal,
-            message: format!("`{}` waits for nothing", Self::NAME),
-            hint: None,
-        })
+        Err(EngineError::new(Kind::Internal, format!("`{}` waits for nothing", Self::NAME)))
     }
 }
 
@@ -240,11 +237,11 @@ impl<C: Context> Operation<C> {
         let mut refused = self.terminal_arguments.iter();
         let refused = refused.find(|name| arguments.get(name).is_some());
         match refused.filter(|_| caller != CallerKind::Terminal) {
-            Some(name) => Err(EngineError {
-                kind: Kind::Invalid,
-                message: format!("`{name}` of `{}` is for a terminal alone", self.name),
-                hint: Some(format!("It takes: {}.", takes(&(self.brief)()))),
-            }),
+            Some(name) => Err(EngineError::new(
+                Kind::Invalid,
+                format!("`{name}` of `{}` is for a terminal alone", self.name),
+            )
+            .with_hint(format!("It takes: {}.", takes(&(self.brief)())))),
             None => Ok(()),
         }
     }
@@ -255,11 +252,8 @@ impl<C: Context> Operation<C> {
             CallerKind::Terminal => ("a terminal", "It is for agents."),
             CallerKind::Page => ("a page", "Carry it out at a terminal."),
         };
-        EngineError {
-            kind: Kind::NotFound,
-            message: format!("`{}` is not for {who}", self.name),
-            hint: Some(hint.to_owned()),
-        }
+        EngineError::new(Kind::NotFound, format!("`{}` is not for {who}", self.name))
+            .with_hint(hint)
     }
 
     /// Returns the names of the arguments in one line, optional ones in brackets: `title, successCriteria, [in]`.
@@ -278,16 +272,10 @@ fn masked_for(caller: &Caller, answer: Result<Answer, EngineError>) -> Result<An
 
 /// Returns the refusal of an operation, or of an argument, that needs a host that folds.
 pub(crate) fn unfolded(what: &str) -> EngineError {
-    EngineError {
-        kind: Kind::Conflict,
-        message: format!(
+    EngineError::new(Kind::Conflict, format!(
             "`{what}` needs a program that lets callstack compact its conversations; this one does not"
-        ),
-        hint: Some(
-            "Nothing was changed. Say what matters in the results of `stack_frame_pop`, or with `stack_add_decision`."
-                .to_owned(),
-        ),
-    }
+        )).with_hint(Hint::from("Nothing was changed. Say what matters in the results of ")
+        .and("stack_frame_pop").then(", or with ").and("stack_add_decision").then("."))
 }
 
 /// Returns the names of an object schema's properties in one line, optional ones in brackets.
@@ -327,11 +315,11 @@ pub(crate) fn typed<C: Context, O: Operate<C>>(
             CallerKind::Agent | CallerKind::Page => O::TERMINAL_ARGUMENTS,
         };
         let schema = schema::without(schema::brief::<O::Params>(), hidden);
-        EngineError {
-            kind: Kind::Invalid,
-            message: format!("the arguments of `{}` are not right: {error}", O::NAME),
-            hint: Some(format!("It takes: {}.", takes(&schema))),
-        }
+        EngineError::new(
+            Kind::Invalid,
+            format!("the arguments of `{}` are not right: {error}", O::NAME),
+        )
+        .with_hint(format!("It takes: {}.", takes(&schema)))
     })?;
     O::run(context, caller, params)
 }
@@ -345,15 +333,15 @@ pub(crate) fn check_lengths(arguments: &Value) -> Result<(), EngineError> {
     let Some((name, bytes)) = longest(arguments).filter(|(_, bytes)| *bytes > LONGEST) else {
         return Ok(());
     };
-    Err(EngineError {
-        kind: Kind::Limit,
-        message: format!("`{name}` is {bytes} bytes long, and the limit is {LONGEST}"),
-        hint: Some(
-            "Nothing was changed. Put the text into a file, record that with `stack_add_artifact`, \
-             and give its essence here."
-                .to_owned(),
-        ),
-    })
+    Err(EngineError::new(
+        Kind::Limit,
+        format!("`{name}` is {bytes} bytes long, and the limit is {LONGEST}"),
+    )
+    .with_hint(
+        Hint::from("Nothing was changed. Put the text into a file, record that with ")
+            .and("stack_add_artifact")
+            .then(", and give its essence here."),
+    ))
 }
 
 /// Returns the name of the argument with the longest text, and the length of that text in bytes.

@@ -30,6 +30,7 @@ mod subagents;
 pub(crate) mod summarizer;
 mod views;
 
+use crate::error::{EngineError, Kind};
 use crate::operation::{CallerKind, Operation};
 use crate::settings::Profile;
 
@@ -93,6 +94,12 @@ pub const TABLE: &[Operation] = &[
 /// Returns the operation with a name, if there is one.
 pub fn find(name: &str) -> Option<&'static Operation> {
     TABLE.iter().find(|operation| operation.name == name)
+}
+
+/// Returns the operation with a name that stands in this program.
+pub fn named(name: &str) -> Result<&'static Operation, EngineError> {
+    find(name)
+        .ok_or_else(|| EngineError::new(Kind::Internal, format!("there is no operation `{name}`")))
 }
 
 /// Returns the operations that callers of a kind may carry out, in the order of the table.

@@ -95,13 +95,11 @@ fn misnamed(name: &str) -> EngineError {
 
 /// The preset of a name.
 pub fn preset(project: &Path, name: &str) -> Result<Preset, EngineError> {
-    let unknown = || EngineError {
-        kind: Kind::NotFound,
-        message: format!("there is no preset `{name}`"),
-        hint: Some(format!(
+    let unknown = || {
+        EngineError::new(Kind::NotFound, format!("there is no preset `{name}`")).with_hint(format!(
             "Built in are {}; a project's own lie in {PRESETS}/NAME.toml.",
             BUILT_IN.map(|(name, _)| name).join(", ")
-        )),
+        ))
     };
     if !is_name(name) {
         return Err(unknown());
@@ -245,9 +243,5 @@ fn pieces(text: &str) -> Result<Vec<Result<&str, &str>>, &str> {
 }
 
 fn unreadable(path: &Path, error: &std::io::Error) -> EngineError {
-    EngineError {
-        kind: Kind::Unavailable,
-        message: format!("can't read {}: {error}", path.display()),
-        hint: None,
-    }
+    EngineError::new(Kind::Unavailable, format!("can't read {}: {error}", path.display()))
 }

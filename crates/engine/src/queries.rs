@@ -8,7 +8,7 @@ use callstack_core::transcript::Anchor;
 use callstack_store::StoreError;
 
 use crate::call::Caller;
-use crate::error::{EngineError, NAME_OR_PUSH};
+use crate::error::{EngineError, name_or_push};
 use crate::kernel::Kernel;
 
 /// Reads frames, sessions, logs and the tree from the store.
@@ -55,8 +55,9 @@ impl Queries {
         let found = self.kernel.read(|view| {
             Ok::<_, EngineError>(view.session_row(session)?.and_then(|session| session.root))
         })?;
-        found
-            .ok_or_else(|| EngineError::invalid("this session has no root frame yet", NAME_OR_PUSH))
+        found.ok_or_else(|| {
+            EngineError::invalid("this session has no root frame yet", name_or_push())
+        })
     }
 
     /// Returns the place where a call ends a frame: the call, or, if the frame belongs to another session, whose

@@ -194,11 +194,11 @@ impl Rollbacks {
         let frame = self.queries.resolve(frame)?;
         let last = self.kernel.read(|view| Ok::<_, EngineError>(view.file_restore(frame.num)?))?;
         let Some(last) = last else {
-            return Err(EngineError {
-                kind: Kind::Conflict,
-                message: format!("the files of frame {} were not rolled back", frame.label()),
-                hint: Some(format!("`callstack rollback {}` does that.", frame.num)),
-            });
+            return Err(EngineError::new(
+                Kind::Conflict,
+                format!("the files of frame {} were not rolled back", frame.label()),
+            )
+            .with_hint(format!("`callstack rollback {}` does that.", frame.num)));
         };
         let (work_tree, now) = self.files.files_now()?;
         let since = paths_of(work_tree.changes(&last.after, &now)?);
@@ -233,11 +233,11 @@ impl Rollbacks {
         let (work_tree, now) = self.files.files_now()?;
         let changed = paths_of(work_tree.changes(&plan.now, &now)?);
         if let Some(file) = plan.restored.iter().find(|file| changed.contains(&file.path)) {
-            return Err(EngineError {
-                kind: Kind::Conflict,
-                message: format!("{} was changed just now", file.path),
-                hint: Some("No file was restored. Look at what would be, again.".to_owned()),
-            });
+            return Err(EngineError::new(
+                Kind::Conflict,
+                format!("{} was changed just now", file.path),
+            )
+            .with_hint("No file was restored. Look at what would be, again."));
         }
         let paths: Vec<String> = plan.restored.iter().map(|file| file.path.clone()).collect();
         let frame = plan.frame;
@@ -303,13 +303,11 @@ impl FileStates {
         let state = work_tree.map(|it| it.record(PATIENCE)).transpose()?.flatten();
         match (work_tree, state) {
             (Some(work_tree), Some(state)) => Ok((work_tree, state)),
-            _ => Err(EngineError {
-                kind: Kind::Conflict,
-                message: format!("{} is no git work tree", self.kernel.project().display()),
-                hint: Some(
-                    "Files can only be rolled back where git is there to record them.".into(),
-                ),
-            }),
+            _ => Err(EngineError::new(
+                Kind::Conflict,
+                format!("{} is no git work tree", self.kernel.project().display()),
+            )
+            .with_hint("Files can only be rolled back where git is there to record them.")),
         }
     }
 }
@@ -331,27 +329,13 @@ fn undoing(kind: FileChangeKind) -> Result<Restoring, Why> {
 
 fn not_recorded(frame: &Frame, is_since: bool) -> EngineError {
     if is_since {
-        return EngineError {
-            kind: Kind::Conflict,
-            message: format!("the files were not recorded before the first call of frame {}", frame.label()),
-            hint: Some(
-                "For steps that are closed after the fact a state from before them counts: one is recorded at the \
+        return EngineError::new(Kind::Conflict, format!("the files were not recorded before the first call of frame {}", frame.label())).with_hint("For steps that are closed after the fact a state from before them counts: one is recorded at the \
                  user's words, where the todo list changes, where frames begin and end, and where the agent looks \
                  around after work, in a git work tree, and STACK_ROLLBACK is on. The process that knew of it may \
-                 have ended before the steps were closed; what frames wrote is told by `callstack show`."
-                    .to_owned(),
-            ),
-        };
+                 have ended before the steps were closed; what frames wrote is told by `callstack show`.");
     }
 
-    EngineError {
-        kind: Kind::Conflict,
-        message: format!("the files were not recorded when frame {} began", frame.label()),
-        hint: Some(
-            "They are when a frame is pushed or activated in a git work tree, and STACK_ROLLBACK \
+    EngineError::new(Kind::Conflict, format!("the files were not recorded when frame {} began", frame.label())).with_hint("They are when a frame is pushed or activated in a git work tree, and STACK_ROLLBACK \
              is on, and for one that begins by itself where it could be done before its first call; \
-             what frames wrote is told by `callstack show`."
-                .to_owned(),
-        ),
-    }
+             what frames wrote is told by `callstack show`.")
 }

@@ -21,6 +21,7 @@ use callstack_core::subagent::SubagentSettings;
 use crate::error::EngineError;
 use crate::kernel::configuration::Source;
 use read::{flag, known, list, number, word};
+use setting::UnfitValue;
 
 pub use autonomy::{AutonomySettings, Level};
 pub use file::UserConfiguration;
@@ -199,11 +200,10 @@ impl Settings {
             said.or_else(|| of_user(name).map(|value| (value, Source::User)))
         };
         Self::from_names(&given).map_err(|error| {
-            let named = error.message.split(' ').find(|word| word.starts_with("STACK_"));
-            match named {
+            match error.cause::<UnfitValue>().map(|unfit| unfit.setting) {
                 Some(name) if set(name).is_none() => {
                     let message = error.message.replace(name, &dialect.variable(name));
-                    EngineError { message, ..error }
+                    error.saying(message)
                 }
                 _ => error,
             }

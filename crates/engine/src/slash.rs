@@ -170,11 +170,8 @@ impl Runner<'_> {
             .map(|num| self.engine.queries.frame(num))
             .transpose()?;
         let Some(open) = open else {
-            return Err(EngineError {
-                kind: Kind::Conflict,
-                message: "no frame is open in this session".to_owned(),
-                hint: Some("/push GOAL opens one.".to_owned()),
-            });
+            return Err(EngineError::new(Kind::Conflict, "no frame is open in this session")
+                .with_hint("/push GOAL opens one."));
         };
         let (status, results) = ending(given);
         let behind = Anchor { message: self.newest_message(&request.session)?, call: None };
@@ -266,12 +263,7 @@ impl Runner<'_> {
             reveal: true,
             key: None,
         };
-        let operation = operations::find(operation).ok_or_else(|| EngineError {
-            kind: Kind::Internal,
-            message: format!("there is no operation `{operation}`"),
-            hint: None,
-        })?;
-        operation.run(self.engine, &caller, arguments.clone())
+        operations::named(operation)?.run(self.engine, &caller, arguments.clone())
     }
 
     /// The newest message of a session that was seen, once all of them are on the disk.

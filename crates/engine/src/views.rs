@@ -56,10 +56,9 @@ impl Views {
     }
 
     fn decoder(&self) -> Result<Decoder, EngineError> {
-        self.decoder.get().copied().ok_or_else(|| EngineError {
-            kind: Kind::Unavailable,
-            message: "this process can't read the messages of agents".to_owned(),
-            hint: Some("Use `callstack`.".to_owned()),
+        self.decoder.get().copied().ok_or_else(|| {
+            EngineError::new(Kind::Unavailable, "this process can't read the messages of agents")
+                .with_hint("Use `callstack`.")
         })
     }
 

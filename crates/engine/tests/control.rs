@@ -34,7 +34,7 @@ fn tree(project: &Project) -> String {
 
 fn refused(project: &Project, name: &str, arguments: Value) -> (Kind, String) {
     let error = project.call("ses_a", name, arguments).unwrap_err();
-    assert!(error.hint.as_ref().is_some_and(|hint| !hint.is_empty()), "{error:?}");
+    assert!(error.hint.as_ref().is_some_and(|hint| !hint.to_string().is_empty()), "{error:?}");
     (error.kind, error.sentence())
 }
 

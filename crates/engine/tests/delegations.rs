@@ -521,7 +521,7 @@ fn a_pushed_frame_stays_planned_where_no_session_comes_to_be() {
         .resume(&project.engine, &caller, started.token, failed("too many sessions", false))
         .unwrap_err();
     assert!(error.message.contains("too many sessions"), "{error}");
-    assert!(error.hint.unwrap().contains("f5 stays planned"));
+    assert!(error.hint.unwrap().to_string().contains("f5 stays planned"));
     assert_eq!(project.status("f5"), "planned");
 }
 

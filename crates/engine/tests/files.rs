@@ -411,7 +411,7 @@ fn the_storage_functions_never_take_what_is_unreadable_for_nothing() {
         ];
         for error in failures {
             assert_eq!(error.kind, Kind::Unavailable, "{broken}: {error}");
-            assert!(error.hint.unwrap().contains("move it away"), "{broken}");
+            assert!(error.hint.unwrap().to_string().contains("move it away"), "{broken}");
         }
         for file in &files {
             assert_eq!(fs::read_to_string(file).unwrap(), broken);

@@ -472,7 +472,11 @@ fn frames_that_do_not_exist_or_could_be_several_are_told() {
                 let error = project.call("ses_a", operation.name, arguments).unwrap_err();
                 assert_eq!(error.kind, Kind::NotFound, "{}: {error:?}", operation.name);
                 assert!(error.message.contains(told), "{}: {error}", operation.name);
-                assert!(error.hint.is_some_and(|hint| !hint.is_empty()), "{}", operation.name);
+                assert!(
+                    error.hint.is_some_and(|hint| !hint.to_string().is_empty()),
+                    "{}",
+                    operation.name
+                );
                 tried += 1;
             }
         }
@@ -550,7 +554,7 @@ fn what_the_state_does_not_allow_is_a_conflict_with_a_way_out() {
         let error = project.call("ses_a", name, arguments).unwrap_err();
         assert_eq!(error.kind, Kind::Conflict, "{name}: {error:?}");
         assert!(error.message.contains(told), "{name}: {error}");
-        let hint = error.hint.unwrap();
+        let hint = error.hint.unwrap().to_string();
         assert!(hint.contains(way), "{name}: {hint}");
     }
 }
@@ -567,7 +571,7 @@ fn limits_refuse_with_the_limit_and_a_hint() {
         let error = project.call("ses_a", name, arguments).unwrap_err();
         assert_eq!(error.kind, Kind::Limit, "{error:?}");
         assert!(error.message.contains(what) && error.message.contains('2'), "{error}");
-        assert!(error.hint.is_some_and(|hint| hint.contains("Pop")), "{what}");
+        assert!(error.hint.is_some_and(|hint| hint.to_string().contains("Pop")), "{what}");
     };
 
     let project = tight(Limits { depth: 2, ..Limits::default() });

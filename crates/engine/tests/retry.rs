@@ -130,7 +130,8 @@ fn below_a_root_that_is_over_the_way_is_to_bring_it_back() {
         ("stack_navigate", json!({"to": "f2"})),
         ("stack_navigate", json!({"to": "f1"})),
     ] {
-        let hint = project.call("ses_a", name, argument.clone()).unwrap_err().hint.unwrap();
+        let hint =
+            project.call("ses_a", name, argument.clone()).unwrap_err().hint.unwrap().to_string();
         let way = "`stack_frame_reopen` brings f1 back, which is completed.";
         assert_eq!(hint, way, "{name} {argument}");
     }

@@ -76,7 +76,7 @@ impl WorkTree for Copies {
         self.asked.lock().unwrap().push(patience);
         if self.slow.load(Ordering::Relaxed) {
             let (kind, message) = (Kind::Unavailable, "it took too long".to_owned());
-            return Err(EngineError { kind, message, hint: None });
+            return Err(EngineError::new(kind, message));
         }
         drop(self.gate.lock().unwrap());
         let mut states = self.states.lock().unwrap();

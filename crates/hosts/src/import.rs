@@ -39,7 +39,7 @@ pub fn unreadable(error: &RecordingError) -> EngineError {
         RecordingError::Io { .. } => Kind::Unavailable,
         _ => Kind::Invalid,
     };
-    EngineError { kind, message: error.to_string(), hint: Some(error.hint().to_owned()) }
+    EngineError::new(kind, error.to_string()).with_hint(error.hint().to_owned())
 }
 
 /// Imports recordings as sessions and frames of a store. `told` is called with the indexes of the recording and the

@@ -19,7 +19,7 @@ fn what_cannot_be_read_is_told_as_the_engine_tells_its_failures() {
     let error = refused(&empty);
     assert_eq!(error.kind, Kind::Invalid);
     assert_eq!(error.message, format!("{}: the file is empty", empty.display()));
-    assert!(error.hint.is_some_and(|hint| hint.starts_with("Known are")));
+    assert!(error.hint.is_some_and(|hint| hint.to_string().starts_with("Known are")));
     assert_eq!(refused(&folder.path().join("gone")).kind, Kind::NotFound);
 }
 

@@ -36,7 +36,7 @@ pub(crate) fn refused(error: &EngineError) -> CallToolResult {
     result.structured_content = Some(json!({
         "error": error.kind.as_str(),
         "message": error.message,
-        "hint": error.hint,
+        "hint": error.hint.as_ref().map(ToString::to_string),
     }));
     result
 }

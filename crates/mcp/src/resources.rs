@@ -2,7 +2,7 @@
 //! the engine.
 
 use callstack_engine::operation::Caller;
-use callstack_engine::{Engine, EngineError, Kind, operations};
+use callstack_engine::{Engine, EngineError, operations};
 use rmcp::model::{Resource, ResourceContents, ResourceTemplate};
 use serde_json::{Value, json};
 
@@ -53,12 +53,7 @@ impl<'u> Address<'u> {
         uri: &str,
     ) -> Result<ResourceContents, EngineError> {
         let (name, arguments) = self.operation();
-        let operation = operations::find(name).ok_or_else(|| EngineError {
-            kind: Kind::Internal,
-            message: format!("there is no operation `{name}`"),
-            hint: None,
-        })?;
-        let answer = operation.run(engine, caller, arguments)?;
+        let answer = operations::named(name)?.run(engine, caller, arguments)?;
         Ok(ResourceContents::text(answer.text, uri).with_mime_type(self.mime_type()))
     }
 

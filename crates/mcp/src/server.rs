@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use callstack_engine::operation::{Answer, Caller};
-use callstack_engine::{Engine, EngineError, Kind, tools as engine_tools};
+use callstack_engine::{Engine, EngineError, Hint, Kind, tools as engine_tools};
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CustomRequest, CustomResult, ErrorCode,
     GetPromptRequestParams, GetPromptResponse, Implementation, ListPromptsResult,
@@ -63,11 +63,9 @@ impl McpServer {
         let project = Arc::clone(&self.project);
         let done = tokio::task::spawn_blocking(move || work(project.as_ref())).await;
         done.unwrap_or_else(|error| {
-            Err(EngineError {
-                kind: Kind::Internal,
-                message: format!("the call broke off: {error}"),
-                hint: Some("Nothing is known of what it did: see `stack_tree`.".to_owned()),
-            })
+            Err(EngineError::new(Kind::Internal, format!("the call broke off: {error}")).with_hint(
+                Hint::from("Nothing is known of what it did: see ").and("stack_tree").then("."),
+            ))
         })
     }
 }
@@ -266,11 +264,8 @@ fn read(
 }
 
 fn no_resource(uri: &str) -> EngineError {
-    EngineError {
-        kind: Kind::NotFound,
-        message: format!("there is no resource `{uri}`"),
-        hint: Some(format!("`{}` tells of all frames.", resources::TREE)),
-    }
+    EngineError::new(Kind::NotFound, format!("there is no resource `{uri}`"))
+        .with_hint(format!("`{}` tells of all frames.", resources::TREE))
 }
 
 /// Carries out a call of a tool.

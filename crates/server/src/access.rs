@@ -24,10 +24,11 @@ impl Token {
     /// Makes a token from the random numbers of the system.
     pub fn random() -> Result<Self, EngineError> {
         let mut bytes = [0; BYTES];
-        getrandom::fill(&mut bytes).map_err(|error| EngineError {
-            kind: Kind::Unavailable,
-            message: format!("the system gives no random numbers: {error}"),
-            hint: None,
+        getrandom::fill(&mut bytes).map_err(|error| {
+            EngineError::new(
+                Kind::Unavailable,
+                format!("the system gives no random numbers: {error}"),
+            )
         })?;
         Ok(Self(hexadecimal(&bytes)))
     }

@@ -94,10 +94,8 @@ impl App {
         &self,
         work: impl FnOnce() -> Result<T, EngineError> + Send + 'static,
     ) -> Result<T, EngineError> {
-        let ended = |why: &dyn fmt::Display| EngineError {
-            kind: Kind::Internal,
-            message: format!("the call did not end: {why}"),
-            hint: None,
+        let ended = |why: &dyn fmt::Display| {
+            EngineError::new(Kind::Internal, format!("the call did not end: {why}"))
         };
         let permit = Arc::clone(&self.calls).acquire_owned().await;
         let permit = permit.map_err(|error| ended(&error))?;

@@ -6,7 +6,7 @@ use axum::http::{HeaderName, StatusCode};
 use callstack_core::dialect::Dialect;
 use callstack_core::transcript::Anchor;
 use callstack_engine::operation::{Answer, Caller, CallerKind, Operation, PAGE};
-use callstack_engine::{Engine, EngineError, Kind, operations, tools};
+use callstack_engine::{Engine, EngineError, operations, tools};
 use serde_json::Value;
 
 use crate::app::App;
@@ -78,7 +78,7 @@ impl Behalf {
         let tool = tools::find(Dialect::Stack, operation);
         let Some(tool) = tool.filter(|_| caller.key.is_some()) else {
             check()?;
-            return found(operation)?.run(engine, &caller, arguments);
+            return operations::named(operation)?.run(engine, &caller, arguments);
         };
         if let Some(answer) = tool.done_before(engine, &caller, &arguments)? {
             return Ok(answer);
@@ -112,12 +112,4 @@ impl Behalf {
             key: self.key.0.as_ref().map(|key| format!("{operation} {key}")),
         })
     }
-}
-
-fn found(operation: &str) -> Result<&'static Operation, EngineError> {
-    operations::find(operation).ok_or_else(|| EngineError {
-        kind: Kind::Internal,
-        message: format!("there is no operation `{operation}`"),
-        hint: None,
-    })
 }

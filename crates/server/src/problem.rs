@@ -68,7 +68,7 @@ impl From<EngineError> for Problem {
             status: status(error.kind),
             kind: Some(error.kind.as_str()),
             detail: mask(&error.message).into_owned(),
-            hint: error.hint.map(|hint| mask(&hint).into_owned()),
+            hint: error.hint.map(|hint| mask(&hint.to_string()).into_owned()),
         }
     }
 }

@@ -199,11 +199,8 @@ fn lock(open: &Mutex<HashMap<String, Open>>) -> MutexGuard<'_, HashMap<String, O
 
 /// The error of an id that no project has.
 pub(crate) fn unknown() -> EngineError {
-    EngineError {
-        kind: Kind::NotFound,
-        message: "there is no project of this id".to_owned(),
-        hint: Some("`GET /v1/projects` lists them.".to_owned()),
-    }
+    EngineError::new(Kind::NotFound, "there is no project of this id")
+        .with_hint("`GET /v1/projects` lists them.")
 }
 
 /// Answers with the projects that are served.

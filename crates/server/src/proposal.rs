@@ -10,7 +10,7 @@ use axum::http::header::LINK;
 use callstack_core::frame::{Frame, FrameNum, Status};
 use callstack_core::framing::title_of;
 use callstack_engine::tree::TreeLine;
-use callstack_engine::{Engine, EngineError, FrameMetadata, Kind, path_text};
+use callstack_engine::{Engine, EngineError, FrameMetadata, Hint, Kind, path_text};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -238,11 +238,13 @@ fn check_open(engine: &Engine, parent: &Frame) -> Result<(), EngineError> {
     if active == Some(parent.num) {
         return Ok(());
     }
-    Err(EngineError {
-        kind: Kind::Conflict,
-        message: format!("{} is not the open frame of a session", parent.num),
-        hint: Some("Go there first with `stack_navigate`, or plan the frame.".to_owned()),
-    })
+    Err(EngineError::new(
+        Kind::Conflict,
+        format!("{} is not the open frame of a session", parent.num),
+    )
+    .with_hint(
+        Hint::from("Go there first with ").and("stack_navigate").then(", or plan the frame."),
+    ))
 }
 
 /// The frame that an answer names by its handle.

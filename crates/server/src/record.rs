@@ -119,11 +119,11 @@ impl Records {
     }
 
     fn failed(&self, error: &io::Error) -> EngineError {
-        EngineError {
-            kind: Kind::Unavailable,
-            message: format!("servers can't be recorded in {}: {error}", self.folder.display()),
-            hint: Some("Make the folder yours to write.".to_owned()),
-        }
+        EngineError::new(
+            Kind::Unavailable,
+            format!("servers can't be recorded in {}: {error}", self.folder.display()),
+        )
+        .with_hint("Make the folder yours to write.")
     }
 }
 

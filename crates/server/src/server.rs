@@ -58,10 +58,12 @@ pub struct Server {
 impl Server {
     /// Listens. Nothing is answered before [`Server::run`].
     pub async fn bind(served: impl Into<Served>, options: Options) -> Result<Self, EngineError> {
-        let failed = |error: io::Error| EngineError {
-            kind: Kind::Unavailable,
-            message: format!("can't listen on port {} of 127.0.0.1: {error}", options.port),
-            hint: Some("Leave the port out for one that is free.".to_owned()),
+        let failed = |error: io::Error| {
+            EngineError::new(
+                Kind::Unavailable,
+                format!("can't listen on port {} of 127.0.0.1: {error}", options.port),
+            )
+            .with_hint("Leave the port out for one that is free.")
         };
         let listener =
             TcpListener::bind((Ipv4Addr::LOCALHOST, options.port)).await.map_err(failed)?;
@@ -173,10 +175,8 @@ pub fn serve<E: From<EngineError>>(
     options: Options,
     told: impl FnOnce(&Running, Started) -> Result<(), E>,
 ) -> Result<(), E> {
-    let failed = |error: io::Error| EngineError {
-        kind: Kind::Unavailable,
-        message: format!("the server can't be started: {error}"),
-        hint: None,
+    let failed = |error: io::Error| {
+        EngineError::new(Kind::Unavailable, format!("the server can't be started: {error}"))
     };
     let starting = records.start()?;
     let running = starting.running()?;

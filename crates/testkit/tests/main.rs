@@ -4,6 +4,8 @@
 #[cfg(test)]
 mod architecture;
 #[cfg(test)]
+mod hints;
+#[cfg(test)]
 mod house;
 #[cfg(test)]
 mod layers;

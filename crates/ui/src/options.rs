@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use callstack_engine::Hint;
+
 /// The environment of the view.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -14,5 +16,5 @@ pub struct Options {
     /// Returns the words of the command that opens a session, from the name of its host and its id.
     pub resume: fn(&str, &str) -> Option<Vec<String>>,
     /// Returns a hint of the engine in the words for people at a terminal.
-    pub for_a_terminal: fn(&str) -> String,
+    pub for_a_terminal: fn(&Hint) -> String,
 }

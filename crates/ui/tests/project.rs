@@ -105,8 +105,9 @@ pub(crate) fn show(project: &Path) {
         editor: vec![editor],
         resume: |_, _| None,
         for_a_terminal: |hint| {
+            let hint = hint.to_string();
             assert!(!hint.contains("reopen"), "a hint that can't be told");
-            hint.to_owned()
+            hint
         },
     };
     run(open(project), Box::new(|_| Ok(caller())), options).unwrap();

@@ -258,7 +258,7 @@ impl GitError {
                 (Kind::Internal, why, "States of files are kept there: look at it, and remove it.")
             }
         };
-        EngineError { kind, message, hint: Some(hint.to_owned()) }
+        EngineError::new(kind, message).with_hint(hint)
     }
 }
 

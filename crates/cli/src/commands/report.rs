@@ -82,11 +82,11 @@ pub(crate) fn refuse_other(file: &Path, option: &str) -> Result<(), CommandError
     if MARKS.iter().any(|mark| head.contains(mark)) {
         return Ok(());
     }
-    Err(EngineError {
-        kind: Kind::Conflict,
-        message: format!("{} is there already, and is no page of callstack", file.display()),
-        hint: Some(format!("Name another file with {option}, or remove that one first.")),
-    }
+    Err(EngineError::new(
+        Kind::Conflict,
+        format!("{} is there already, and is no page of callstack", file.display()),
+    )
+    .with_hint(format!("Name another file with {option}, or remove that one first."))
     .into())
 }
 

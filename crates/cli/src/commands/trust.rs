@@ -66,7 +66,7 @@ pub(crate) fn run(
         output.either(&json!(found), |page| tell(page, &found))?;
         return match found.problem {
             Some(Obstacle { message, hint, .. }) => {
-                Err(EngineError { kind: Kind::Untrusted, message, hint: Some(hint) }.into())
+                Err(EngineError::new(Kind::Untrusted, message).with_hint(hint).into())
             }
             None => Ok(()),
         };

@@ -126,6 +126,6 @@ pub(super) fn at(path: &Path, error: &io::Error) -> EngineError {
     failure(format!("{}: {error}", path.display()), hint)
 }
 
-pub(super) fn failure(message: String, hint: &str) -> EngineError {
-    EngineError { kind: Kind::Unavailable, message, hint: Some(hint.to_owned()) }
+pub(super) fn failure(message: String, hint: &'static str) -> EngineError {
+    EngineError::new(Kind::Unavailable, message).with_hint(hint)
 }

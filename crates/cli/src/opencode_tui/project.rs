@@ -79,9 +79,8 @@ impl<'p> Project<'p> {
                 None
             }
             CommandError::Told(error) => {
-                let hint = error.hint.as_deref().map(|hint| format!(". {hint}"));
-                let hint = hint.unwrap_or_default();
-                Some(for_a_terminal(&format!("{}{hint}", error.message)))
+                let hint = error.hint.as_ref().map(|hint| format!(". {}", for_a_terminal(hint)));
+                Some(format!("{}{}", error.message, hint.unwrap_or_default()))
             }
             _ => Some("the frames can't be read".to_owned()),
         }
@@ -133,10 +132,9 @@ impl Open {
             reveal: false,
             key: None,
         };
-        let operation = operations::find(operation).ok_or_else(|| EngineError {
-            kind: Kind::NotFound,
-            message: format!("there is no operation `{operation}`"),
-            hint: Some("Run `callstack init opencode`, and start OpenCode again.".to_owned()),
+        let operation = operations::find(operation).ok_or_else(|| {
+            EngineError::new(Kind::NotFound, format!("there is no operation `{operation}`"))
+                .with_hint("Run `callstack init opencode`, and start OpenCode again.")
         })?;
         Ok(operation.run(self, &caller, arguments)?)
     }

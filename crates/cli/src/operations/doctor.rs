@@ -173,7 +173,7 @@ impl DoctorOutput {
     }
 
     fn bad(&mut self, error: &EngineError) {
-        let hint = error.hint.as_deref().map(for_a_terminal);
+        let hint = error.hint.as_ref().map(for_a_terminal);
         self.problems.push(Problem {
             kind: error.kind.as_str().to_owned(),
             message: error.message.clone(),
@@ -224,9 +224,9 @@ impl Operate<Machine> for Doctor {
 
 /// Replaces the hint of an error of a store that can't be opened, since the engine's hint points to this command.
 fn unusable(mut error: EngineError, project: &Path) -> EngineError {
-    if error.message.contains("is damaged") {
+    if error.is_of_damage() {
         let store = project.join(callstack_store::FOLDER);
-        error.hint = Some(format!("Nothing was changed. {}", replace(&store)));
+        error.hint = Some(format!("Nothing was changed. {}", replace(&store)).into());
     }
     error
 }
@@ -241,9 +241,10 @@ fn replace(store: &Path) -> String {
 
 /// Adds a hint to an error of a store that could be opened, if it is damaged.
 fn damaged(error: EngineError, path: &Path) -> EngineError {
-    let is_damaged = error.message.contains("is damaged");
-    let hint = path.parent().map(replace_in_part).filter(|_| is_damaged);
-    EngineError { hint: hint.or(error.hint.clone()), ..error }
+    match path.parent().filter(|_| error.is_of_damage()) {
+        Some(store) => error.with_hint(replace_in_part(store)),
+        None => error,
+    }
 }
 
 /// Returns a hint for a damaged store of which some can still be read.
@@ -291,7 +292,7 @@ fn store(report: &mut DoctorOutput, engine: &Engine, rebuild: bool) -> Result<()
     }
     if let Err(error) = engine.check_work_tree() {
         let text = format!("files can't be rolled back: {}", error.message);
-        report.remark(text, &error.hint.unwrap_or_default());
+        report.remark(text, &error.hint.as_ref().map(for_a_terminal).unwrap_or_default());
     }
     if rebuild {
         let done = engine.rebuild()?;
@@ -336,31 +337,28 @@ fn sound(
         logs_aside: health.logs_aside.iter().map(|path| path_text(path).into_owned()).collect(),
     });
     for damage in &health.damage {
-        report.bad(&EngineError {
-            kind: Kind::Unavailable,
-            message: format!("the store is damaged: {damage}"),
-            hint: engine.store_path().parent().map(replace_in_part),
-        });
+        let mut error =
+            EngineError::new(Kind::Unavailable, format!("the store is damaged: {damage}"));
+        error.hint = engine.store_path().parent().map(|store| replace_in_part(store).into());
+        report.bad(&error);
     }
     for event in health.omitted.events.iter().take(MOST_NAMED) {
         report.bad(&unreadable(event));
     }
     if let Some(more) = health.omitted.events.len().checked_sub(MOST_NAMED).filter(|it| *it > 0) {
-        report.bad(&EngineError {
-            kind: Kind::Unavailable,
-            message: format!("{more} more events can't be used"),
-            hint: Some("`callstack doctor --json` names all of them.".into()),
-        });
+        report.bad(
+            &EngineError::new(Kind::Unavailable, format!("{more} more events can't be used"))
+                .with_hint("`callstack doctor --json` names all of them."),
+        );
     }
     if !health.drifted.is_empty() {
-        report.bad(&EngineError {
-            kind: Kind::Unavailable,
-            message: format!(
-                "tables that are not what the events say: {}",
-                health.drifted.join(", ")
-            ),
-            hint: Some(remedy(&health.omitted)),
-        });
+        report.bad(
+            &EngineError::new(
+                Kind::Unavailable,
+                format!("tables that are not what the events say: {}", health.drifted.join(", ")),
+            )
+            .with_hint(remedy(&health.omitted)),
+        );
     }
     log_aside(report, health);
     let all_read = health.omitted.events.is_empty();
@@ -390,11 +388,11 @@ fn unreadable(event: &LeftOut) -> EngineError {
     let kind = event.kind.iter().cloned();
     let about: Vec<_> = kind.chain(event.frame.map(|frame| format!("of {frame}"))).collect();
     let about = if about.is_empty() { String::new() } else { format!(" ({})", about.join(" ")) };
-    EngineError {
-        kind: Kind::Unavailable,
-        message: format!("event {}{about} can't be used: {}", event.seq, event.why),
-        hint: Some("It stays in the log. Rebuilding the tables leaves it out.".into()),
-    }
+    EngineError::new(
+        Kind::Unavailable,
+        format!("event {}{about} can't be used: {}", event.seq, event.why),
+    )
+    .with_hint("It stays in the log. Rebuilding the tables leaves it out.")
 }
 
 fn remedy(omitted: &Omitted) -> String {
@@ -433,16 +431,20 @@ fn plugin_of(report: &mut DoctorOutput, project: &Path) -> Result<(), CommandErr
             let hint = "`callstack init opencode` installs it.";
             report.remark("OpenCode's plugin is not installed", hint);
         }
-        (Some(_), Some(binary)) if !usable => report.bad(&EngineError {
-            kind: Kind::Unavailable,
-            message: format!("the plugin starts {}, which is not there", binary.display()),
-            hint: Some(format!("{} says so: correct it, or take it back.", binary::VARIABLE)),
-        }),
-        (Some(_), None) => report.bad(&EngineError {
-            kind: Kind::Unavailable,
-            message: "the plugin finds no callstack: none is on record or on the path".to_owned(),
-            hint: Some("`callstack init opencode` records where this one is.".to_owned()),
-        }),
+        (Some(_), Some(binary)) if !usable => report.bad(
+            &EngineError::new(
+                Kind::Unavailable,
+                format!("the plugin starts {}, which is not there", binary.display()),
+            )
+            .with_hint(format!("{} says so: correct it, or take it back.", binary::VARIABLE)),
+        ),
+        (Some(_), None) => report.bad(
+            &EngineError::new(
+                Kind::Unavailable,
+                "the plugin finds no callstack: none is on record or on the path",
+            )
+            .with_hint("`callstack init opencode` records where this one is."),
+        ),
         (Some(plugin), Some(binary)) if plugin.current => {
             report.good(format!("plugin {}, starts {}", path.display(), binary.display()));
             if interface == Some(false) {

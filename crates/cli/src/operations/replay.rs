@@ -204,22 +204,21 @@ impl<'a> Measured<'a> {
             ));
         }
         if self.report.sessions.is_empty() && self.left_out > 0 {
-            return Err(EngineError {
-                kind: Kind::Invalid,
-                message: "callstack was at work in all of these sessions".to_owned(),
-                hint: Some(
-                    "`callstack status` says what it saved. Name a file to replay it all the same."
-                        .to_owned(),
-                ),
-            }
+            return Err(EngineError::new(
+                Kind::Invalid,
+                "callstack was at work in all of these sessions",
+            )
+            .with_hint(
+                "`callstack status` says what it saved. Name a file to replay it all the same.",
+            )
             .into());
         }
         if self.report.sessions.is_empty() {
-            return Err(EngineError {
-                kind: Kind::Invalid,
-                message: "no call of a model is recorded in these sessions".to_owned(),
-                hint: Some("Name a session in which an agent has answered.".to_owned()),
-            }
+            return Err(EngineError::new(
+                Kind::Invalid,
+                "no call of a model is recorded in these sessions",
+            )
+            .with_hint("Name a session in which an agent has answered.")
             .into());
         }
         let report = self.report.finish();
@@ -288,12 +287,9 @@ fn refuse_recording(file: &Path) -> Result<(), CommandError> {
     if !file.is_file() || !callstack_recordings::is_recording(file).unwrap_or_default() {
         return Ok(());
     }
-    Err(EngineError {
-        kind: Kind::Conflict,
-        message: format!("{} is a recorded session", file.display()),
-        hint: Some("Give --output another name, or remove the file first.".to_owned()),
-    }
-    .into())
+    Err(EngineError::new(Kind::Conflict, format!("{} is a recorded session", file.display()))
+        .with_hint("Give --output another name, or remove the file first.")
+        .into())
 }
 
 /// The most characters of a session's id in a file's name.

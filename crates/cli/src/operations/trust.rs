@@ -166,11 +166,11 @@ impl Operate<Machine> for Trust {
             TrustAction::Revoke => {
                 let project = project()?;
                 if !registry.revoke(&project)? {
-                    return Err(EngineError {
-                        kind: Kind::NotFound,
-                        message: format!("no store of {} is on record", project.display()),
-                        hint: Some("`callstack trust --list` shows those that are.".to_owned()),
-                    });
+                    return Err(EngineError::new(
+                        Kind::NotFound,
+                        format!("no store of {} is on record", project.display()),
+                    )
+                    .with_hint("`callstack trust --list` shows those that are."));
                 }
                 let project = project.display().to_string();
                 let revoked = RevokedStore { project, trusted: false };
@@ -208,11 +208,8 @@ fn meant(path: Option<&Path>, place: &StartFolder, is_there: bool) -> Result<Pat
 }
 
 fn missing(project: &Path) -> EngineError {
-    EngineError {
-        kind: Kind::NotFound,
-        message: format!("no callstack store in {}", project.display()),
-        hint: Some("Name the project's folder: `callstack trust PATH`.".to_owned()),
-    }
+    EngineError::new(Kind::NotFound, format!("no callstack store in {}", project.display()))
+        .with_hint("Name the project's folder: `callstack trust PATH`.")
 }
 
 fn recorded(record: &Record) -> RecordedStore {

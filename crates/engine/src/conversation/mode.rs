@@ -80,12 +80,7 @@ impl Conversations {
 
 /// Returns the refusal of an operation that needs frames where their mode is off.
 pub fn off() -> EngineError {
-    EngineError {
-        kind: Kind::Conflict,
-        message: "frame mode is off in this project".to_owned(),
-        hint: Some(
-            "Go on without frames; `callstack config frame-mode on` in a terminal turns it on."
-                .to_owned(),
-        ),
-    }
+    EngineError::new(Kind::Conflict, "frame mode is off in this project").with_hint(
+        "Go on without frames; `callstack config frame-mode on` in a terminal turns it on.",
+    )
 }

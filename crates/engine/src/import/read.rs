@@ -318,19 +318,20 @@ fn millis(time: Option<f64>) -> Option<i64> {
 }
 
 fn parse(path: &Path) -> Result<Value, EngineError> {
-    let text = plain::read_named(path).map_err(|error| EngineError {
-        kind: if error.kind() == std::io::ErrorKind::NotFound {
-            Kind::NotFound
-        } else {
-            Kind::Unavailable
-        },
-        message: format!("{} can't be read: {error}", path.display()),
-        hint: Some("Name a folder such as .opencode/stack, or a file of frames.".to_owned()),
+    let text = plain::read_named(path).map_err(|error| {
+        EngineError::new(
+            if error.kind() == std::io::ErrorKind::NotFound {
+                Kind::NotFound
+            } else {
+                Kind::Unavailable
+            },
+            format!("{} can't be read: {error}", path.display()),
+        )
+        .with_hint("Name a folder such as .opencode/stack, or a file of frames.")
     })?;
-    serde_json::from_slice(&text).map_err(|error| EngineError {
-        kind: Kind::Invalid,
-        message: format!("{} is not whole JSON: {error}", path.display()),
-        hint: Some("Nothing was imported. Is there a copy of it that is whole?".to_owned()),
+    serde_json::from_slice(&text).map_err(|error| {
+        EngineError::new(Kind::Invalid, format!("{} is not whole JSON: {error}", path.display()))
+            .with_hint("Nothing was imported. Is there a copy of it that is whole?")
     })
 }
 

@@ -238,14 +238,12 @@ impl Setting {
                 Self::all().filter(|it| wanted.len() > 2 && letters(it.name).contains(&wanted));
             let near: Vec<_> = near.take(SUGGESTED).map(|it| it.name).collect();
             let all = "`callstack config` lists them all.";
-            EngineError {
-                kind: Kind::NotFound,
-                message: format!("there is no setting `{name}`"),
-                hint: Some(match near.as_slice() {
+            EngineError::new(Kind::NotFound, format!("there is no setting `{name}`")).with_hint(
+                match near.as_slice() {
                     [] => all.to_owned(),
                     near => format!("Did you mean {}? {all}", near.join(" or ")),
-                }),
-            }
+                },
+            )
         })
     }
 }

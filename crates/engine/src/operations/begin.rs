@@ -12,6 +12,7 @@ use crate::dense::compact;
 use crate::effect::EffectOutcome;
 use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::hint::Hint;
 use crate::operation::{Access, Caller, Operate, Repeated};
 use crate::operations::plan::parent_of_plans;
 use crate::outputs::{Begun, BegunFrame};
@@ -250,7 +251,11 @@ fn next_planned(engine: &Engine, caller: &Caller) -> Result<Frame, EngineError> 
     next.ok_or_else(|| {
         EngineError::invalid(
             "no frame is planned here",
-            "Plan frames with `stack_frame_plan`, or open one with `stack_frame_push`.",
+            Hint::from("Plan frames with ")
+                .and("stack_frame_plan")
+                .then(", or open one with ")
+                .and("stack_frame_push")
+                .then("."),
         )
     })
 }

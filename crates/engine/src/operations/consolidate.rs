@@ -55,18 +55,19 @@ impl Operate for Consolidate {
             let Some(num) =
                 engine.commands.consolidate_in(change, engine.kernel.now(), parent.num, keep)?
             else {
-                return Err(EngineError {
-                    kind: Kind::Conflict,
-                    message: match keep {
+                let mut refused = EngineError::new(
+                    Kind::Conflict,
+                    match keep {
                         0 => format!("{} has less than two finished children", parent.label()),
                         keep => format!(
                             "{} has less than two finished children besides the newest {keep}",
                             parent.label()
                         ),
                     },
-                    hint: (keep > 0)
-                        .then(|| "Give a smaller `keep` to take in newer ones.".to_owned()),
-                });
+                );
+                refused.hint =
+                    (keep > 0).then(|| "Give a smaller `keep` to take in newer ones.".into());
+                return Err(refused);
             };
             let view = change.view();
             let frame = view.frame(num)?;

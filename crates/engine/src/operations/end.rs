@@ -246,11 +246,11 @@ fn nothing_chosen_is_open_below(view: &View<'_>, frame: &Frame) -> Result<(), En
     let Some(innermost) = open.last() else { return Ok(()) };
     let hint = format!("Pop or invalidate {} first, then {}.", innermost.num, frame.num);
     let open: Vec<_> = open.iter().map(Frame::label).collect();
-    Err(EngineError {
-        kind: Kind::Conflict,
-        message: format!("below {} work goes on in {}", frame.label(), open.join(", ")),
-        hint: Some(hint),
-    })
+    Err(EngineError::new(
+        Kind::Conflict,
+        format!("below {} work goes on in {}", frame.label(), open.join(", ")),
+    )
+    .with_hint(hint))
 }
 
 fn invalidated(frame: &Frame, decision: &Decision) -> Reply<InvalidateOutput> {

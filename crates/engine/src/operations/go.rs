@@ -13,6 +13,7 @@ use crate::call::Reply;
 use crate::compaction::nothing_ends;
 use crate::engine::Engine;
 use crate::error::{EngineError, Kind};
+use crate::hint::Hint;
 use crate::operation::{Access, Caller, Operate, Repeated};
 use crate::outputs::{BegunFrame, EndedFrame};
 
@@ -145,7 +146,10 @@ fn keep(
         Status::Completed | Status::Failed | Status::Invalidated => {
             return Err(refused(
                 format!("frame {} is {}", target.label(), target.status),
-                "`stack_frame_details` shows it, and `stack_frame_reopen` brings it back.",
+                Hint::operation("stack_frame_details")
+                    .then(" shows it, and ")
+                    .and("stack_frame_reopen")
+                    .then(" brings it back."),
             ));
         }
     };
@@ -206,9 +210,9 @@ fn kept(
 }
 
 /// Returns a hint at how a session in which no frame is open begins work in one.
-fn opening(engine: &Engine, to: &str) -> Result<String, EngineError> {
+fn opening(engine: &Engine, to: &str) -> Result<Hint, EngineError> {
     if matches!(to, "parent" | "next" | "previous") {
-        return Ok("`stack_frame_push` opens one.".to_owned());
+        return Ok(Hint::operation("stack_frame_push").then(" opens one."));
     }
     let frame = engine.resolve(to)?;
     let mut upwards = engine.kernel.read(|view| view.ancestors(frame.num))?;
@@ -218,21 +222,25 @@ fn opening(engine: &Engine, to: &str) -> Result<String, EngineError> {
     }
     let first = upwards.iter().rfind(|frame| frame.status != Status::InProgress);
     Ok(first.map_or_else(
-        || "It is worked in by another session.".to_owned(),
-        |first| format!("`stack_frame_activate` begins {} {:?}.", first.num, first.identity.title),
+        || "It is worked in by another session.".into(),
+        |first| {
+            let begins = format!(" begins {} {:?}.", first.num, first.identity.title);
+            Hint::operation("stack_frame_activate").then(begins)
+        },
     ))
 }
 
 /// Returns a hint at how to make a frame the open one.
-pub(super) fn way_to(frame: &Frame) -> String {
+pub(super) fn way_to(frame: &Frame) -> Hint {
     if frame.status.is_terminal() {
         return brings_back(frame);
     }
-    format!("Go to {} first with `stack_navigate`.", frame.num)
+    Hint::from(format!("Go to {} first with ", frame.num)).and("stack_navigate").then(".")
 }
 
-fn brings_back(over: &Frame) -> String {
-    format!("`stack_frame_reopen` brings {} back, which is {}.", over.num, over.status)
+fn brings_back(over: &Frame) -> Hint {
+    Hint::operation("stack_frame_reopen")
+        .then(format!(" brings {} back, which is {}.", over.num, over.status))
 }
 
 fn target(engine: &Engine, open: &Frame, to: &str) -> Result<Frame, EngineError> {
@@ -259,7 +267,7 @@ fn target(engine: &Engine, open: &Frame, to: &str) -> Result<Frame, EngineError>
     found.filter(|_| open.parent.is_some()).ok_or_else(|| {
         refused(
             format!("no planned or blocked frame stands {to} to {}", open.label()),
-            "`stack_tree` shows all frames.",
+            Hint::operation("stack_tree").then(" shows all frames."),
         )
     })
 }
@@ -268,6 +276,6 @@ fn at(frame: &Frame, text: String) -> Reply<NavigateOutput> {
     Reply::new(frame.label(), text, NavigateOutput::At(BegunFrame::of(frame)))
 }
 
-fn refused(message: impl Into<String>, hint: impl Into<String>) -> EngineError {
-    EngineError { kind: Kind::Conflict, message: message.into(), hint: Some(hint.into()) }
+fn refused(message: impl Into<String>, hint: impl Into<Hint>) -> EngineError {
+    EngineError::new(Kind::Conflict, message).with_hint(hint)
 }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::rows::{Around, AroundHandles, Rows};
 use crate::call::Reply;
 use crate::engine::Engine;
-use crate::error::{EngineError, NAME_OR_PUSH};
+use crate::error::{EngineError, name_or_push};
 use crate::lock::lock;
 use crate::operation::{Access, Caller, Operate, Repeated};
 use crate::staleness::Looks;
@@ -389,6 +389,6 @@ pub(super) fn target(
     }
     let active = engine
         .active(&caller.session)?
-        .ok_or_else(|| EngineError::invalid("no frame is open in this session", NAME_OR_PUSH))?;
+        .ok_or_else(|| EngineError::invalid("no frame is open in this session", name_or_push()))?;
     engine.frame(active)
 }

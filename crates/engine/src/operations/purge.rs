@@ -58,11 +58,11 @@ impl Operate for Purge {
             return Ok(Reply::new(title, text, PurgeOutput::Plan(plan)));
         }
         if let Some(most) = params.at_most.filter(|most| messages > *most) {
-            return Err(EngineError {
-                kind: Kind::Conflict,
-                message: format!("{what} has {messages} messages by now, and {most} were to go"),
-                hint: Some("Nothing was removed. Look at it again.".to_owned()),
-            });
+            return Err(EngineError::new(
+                Kind::Conflict,
+                format!("{what} has {messages} messages by now, and {most} were to go"),
+            )
+            .with_hint("Nothing was removed. Look at it again."));
         }
         let by = params.by.unwrap_or_else(|| "a person at a terminal".to_owned());
         let outcome = engine.purge(plan, &by)?;

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::begin::identity;
 use crate::call::Reply;
 use crate::engine::Engine;
-use crate::error::{EngineError, NAME_OR_PUSH};
+use crate::error::{EngineError, name_or_push};
 use crate::operation::{Access, Caller, Operate, Repeated};
 
 /// The frame in which something was recorded.
@@ -274,9 +274,9 @@ fn target(
 ) -> Result<FrameNum, EngineError> {
     match reference {
         Some(reference) => Ok(engine.resolve(reference)?.num),
-        None => engine
-            .active(&caller.session)?
-            .ok_or_else(|| EngineError::invalid("no frame is open in this session", NAME_OR_PUSH)),
+        None => engine.active(&caller.session)?.ok_or_else(|| {
+            EngineError::invalid("no frame is open in this session", name_or_push())
+        }),
     }
 }
 

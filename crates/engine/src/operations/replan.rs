@@ -157,11 +157,11 @@ impl Operate for Unplan {
 fn planned(engine: &Engine, reference: &str) -> Result<Frame, EngineError> {
     let frame = engine.resolve(reference)?;
     if frame.status != Status::Planned {
-        return Err(EngineError {
-            kind: Kind::Conflict,
-            message: format!("frame {} is {} and no plan any more", frame.label(), frame.status),
-            hint: Some("Only planned frames can be changed.".to_owned()),
-        });
+        return Err(EngineError::new(
+            Kind::Conflict,
+            format!("frame {} is {} and no plan any more", frame.label(), frame.status),
+        )
+        .with_hint("Only planned frames can be changed."));
     }
     Ok(frame)
 }

@@ -14,6 +14,7 @@ use crate::call::Reply;
 use crate::commands::first;
 use crate::engine::Engine;
 use crate::error::{EngineError, Kind};
+use crate::hint::Hint;
 use crate::operation::{Access, Caller, Operate, Repeated};
 use crate::outputs::BegunFrame;
 
@@ -79,25 +80,25 @@ pub(crate) fn retried(
 
 /// Fails unless the first try is over and its parent is the open frame, where the fresh try begins.
 fn check(engine: &Engine, caller: &Caller, tried: &Frame) -> Result<(), EngineError> {
-    let refused = |message: String, hint: String| {
-        Err(EngineError { kind: Kind::Conflict, message, hint: Some(hint) })
+    let refused = |message: String, hint: Hint| {
+        Err(EngineError::new(Kind::Conflict, message).with_hint(hint))
     };
     if tried.status == Status::Planned {
         return refused(
             format!("frame {} was not tried yet", tried.label()),
-            format!("Begin {} with `stack_frame_activate`.", tried.num),
+            Hint::from(format!("Begin {} with ", tried.num)).and("stack_frame_activate").then("."),
         );
     }
     if !tried.status.is_finished() {
         return refused(
             format!("frame {} is {}", tried.label(), tried.status),
-            format!("Pop it first, as failed if it is; or go on with {}.", tried.num),
+            format!("Pop it first, as failed if it is; or go on with {}.", tried.num).into(),
         );
     }
     let Some(parent) = tried.parent else {
         return refused(
             format!("frame {} is a root", tried.label()),
-            "Say in the session what is to be tried again.".to_owned(),
+            "Say in the session what is to be tried again.".into(),
         );
     };
     if engine.active(&caller.session)? != Some(parent) {

@@ -15,6 +15,7 @@ use crate::commands::first;
 use crate::engine::Engine;
 use crate::error::{EngineError, Kind};
 use crate::evidence;
+use crate::hint::Hint;
 use crate::operation::Caller;
 use crate::outputs::EndedFrame;
 
@@ -97,33 +98,31 @@ fn named(view: &View<'_>, session: &str, name: &str) -> Result<NamedSteps, Engin
         } else {
             format!("no steps are named {}", name_of(num))
         };
-        let hint = "callstack names steps in the output of a later call; other work is closed by \
-                    `stack_frame_push` before it and `stack_frame_pop` behind it.";
-        return Err(EngineError { kind: Kind::NotFound, message, hint: Some(hint.to_owned()) });
+        let hint = Hint::from(
+            "callstack names steps in the output of a later call; other work is closed by ",
+        )
+        .and("stack_frame_push")
+        .then(" before it and ")
+        .and("stack_frame_pop")
+        .then(" behind it.");
+        return Err(EngineError::new(Kind::NotFound, message).with_hint(hint));
     };
     let closed = view.session_spans(session)?.into_iter().find(|span| {
         span.origin == SpanOrigin::Since && !span.detached && span.open == steps.first
     });
     if let Some(span) = closed {
         let frame = view.frame(span.frame)?.label();
-        return Err(EngineError {
-            kind: Kind::Conflict,
-            message: format!("the steps of {} are closed already, as frame {frame}", name_of(num)),
-            hint: Some("What it returned stands in place of their first call.".to_owned()),
-        });
+        return Err(EngineError::new(
+            Kind::Conflict,
+            format!("the steps of {} are closed already, as frame {frame}", name_of(num)),
+        )
+        .with_hint("What it returned stands in place of their first call."));
     }
     Ok(steps)
 }
 
 fn gone(steps: &NamedSteps) -> EngineError {
-    EngineError {
-        kind: Kind::Conflict,
-        message: format!("the steps of {} are not in the context any more", name_of(steps.num)),
-        hint: Some(
-            "They left with a frame around them, by a compaction or an undo: go on without closing them."
-                .to_owned(),
-        ),
-    }
+    EngineError::new(Kind::Conflict, format!("the steps of {} are not in the context any more", name_of(steps.num))).with_hint("They left with a frame around them, by a compaction or an undo: go on without closing them.")
 }
 
 /// Returns the span of steps before it has a number.

@@ -12,6 +12,7 @@ use crate::call::Reply;
 use crate::effect::EffectOutcome;
 use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::hint::Hint;
 use crate::operation::{Access, Answer, Caller, Operate, Repeated};
 use crate::tools::{self, Tool};
 
@@ -77,7 +78,7 @@ impl Operate for Stack {
         let Some(tool) = meant(engine.dialect(), &name) else {
             return Err(EngineError::invalid(
                 format!("there is no operation `{name}`"),
-                "Call `stack` with op `all` for the list.",
+                Hint::from("Call ").and("stack").then(" with op `all` for the list."),
             ));
         };
         let arguments = Value::Object(params.args.unwrap_or_default());

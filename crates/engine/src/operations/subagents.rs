@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 use super::end::PopStatus;
 use crate::call::Reply;
 use crate::engine::Engine;
-use crate::error::EngineError;
+use crate::error::{EngineError, Kind};
+use crate::hint::Hint;
 use crate::operation::{Access, Caller, Operate, Repeated};
 use crate::settings::{SUBAGENT_VARIABLES, Setting};
 use crate::subagents::{ChildStatus, Ending, SubagentFilter};
@@ -457,13 +458,13 @@ impl Operate for Complete {
     ) -> Result<Reply<Self::Output>, EngineError> {
         let session = engine.queries.find_subagent(&params.session)?;
         if session.is_completed {
-            return Err(EngineError {
-                kind: crate::error::Kind::Conflict,
-                message: format!("the session {} is completed already", session.session),
-                hint: session.frame.map(|frame| {
-                    format!("`stack_frame_details` of {frame} shows what it returned.")
-                }),
+            let message = format!("the session {} is completed already", session.session);
+            let mut refused = EngineError::new(Kind::Conflict, message);
+            refused.hint = session.frame.map(|frame| {
+                Hint::operation("stack_frame_details")
+                    .then(format!(" of {frame} shows what it returned."))
             });
+            return Err(refused);
         }
         let given = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
         let last = engine.subagents.last_words(&session)?;

@@ -89,10 +89,9 @@ fn ask(engine: &Engine, settings: &SummarizerSettings) -> Result<SummarizerWord,
     let time_limit = Duration::from_millis(settings.time_limit.into());
     let begun = engine.world().now();
     let request = SummaryRequest { prompt, settings: settings.clone(), time_limit };
-    let text = engine.ask_summarizer(&request).map_err(|error| EngineError {
-        kind: Kind::Conflict,
-        message: format!("the model can't be used: {error}"),
-        hint: Some("Until it answers, results that nobody gave are extracted without it.".into()),
+    let text = engine.ask_summarizer(&request).map_err(|error| {
+        EngineError::new(Kind::Conflict, format!("the model can't be used: {error}"))
+            .with_hint("Until it answers, results that nobody gave are extracted without it.")
     })?;
     let ms = u64::try_from(engine.world().now() - begun).unwrap_or_default();
     Ok(SummarizerWord { text, ms })

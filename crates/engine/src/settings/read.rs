@@ -59,9 +59,5 @@ fn text(var: &impl Fn(&str) -> Option<String>, name: &str) -> Result<Option<Stri
 
 /// Returns the error for a read in another shape than the table gives, which is a fault of this program.
 fn misread(name: &str) -> EngineError {
-    EngineError {
-        kind: Kind::Internal,
-        message: format!("the setting {name} is read as what it is not"),
-        hint: None,
-    }
+    EngineError::new(Kind::Internal, format!("the setting {name} is read as what it is not"))
 }

@@ -206,6 +206,13 @@ pub(super) fn parts(value: &str) -> impl Iterator<Item = &str> {
     value.split(',').map(str::trim).filter(|part| !part.is_empty() && *part != NONE)
 }
 
+/// A value that a setting does not take.
+#[derive(Debug, thiserror::Error)]
+#[error("{setting} does not take its value")]
+pub(super) struct UnfitValue {
+    pub(super) setting: &'static str,
+}
+
 impl Setting {
     /// The setting of a name.
     pub fn find(name: &str) -> Option<&'static Self> {
@@ -214,10 +221,11 @@ impl Setting {
 
     /// Returns the setting with a name that stands in this program.
     pub(crate) fn named(name: &str) -> Result<&'static Self, EngineError> {
-        Self::find(name).ok_or_else(|| EngineError {
-            kind: Kind::Internal,
-            message: format!("the setting {name} is not in the table of settings"),
-            hint: None,
+        Self::find(name).ok_or_else(|| {
+            EngineError::new(
+                Kind::Internal,
+                format!("the setting {name} is not in the table of settings"),
+            )
         })
     }
 
@@ -237,7 +245,7 @@ impl Setting {
                 }
                 _ => format!("{} is `{value}`", self.name),
             };
-            EngineError::invalid(fault, hint)
+            EngineError::invalid(fault, hint).caused_by(UnfitValue { setting: self.name })
         })
     }
 }

@@ -5,6 +5,7 @@ use callstack_core::subagent::{AtIdle, Change, SubagentSession, SubagentStats};
 use callstack_store::StoreError;
 
 use crate::error::{EngineError, Kind};
+use crate::hint::Hint;
 use crate::queries::Queries;
 use crate::subagents::Subagents;
 
@@ -98,17 +99,18 @@ impl Queries {
             1 => return Ok(found.swap_remove(0)),
             _ => {
                 let named: Vec<_> = found.into_iter().map(|session| session.session).collect();
-                return Err(EngineError {
-                    kind: Kind::NotFound,
-                    message: format!("`{reference}` may be each of {}", named.join(", ")),
-                    hint: Some("Give more of the id.".to_owned()),
-                });
+                return Err(EngineError::new(
+                    Kind::NotFound,
+                    format!("`{reference}` may be each of {}", named.join(", ")),
+                )
+                .with_hint("Give more of the id."));
             }
         }
-        let unknown = |what: String| EngineError {
-            kind: Kind::NotFound,
-            message: what,
-            hint: Some("`stack_subagent_list` lists the sessions that are tracked.".to_owned()),
+        let unknown = |what: String| {
+            EngineError::new(Kind::NotFound, what).with_hint(
+                Hint::operation("stack_subagent_list")
+                    .then(" lists the sessions that are tracked."),
+            )
         };
         let frame = match self.kernel.read(|view| view.resolve(reference)) {
             Ok(frame) => frame,

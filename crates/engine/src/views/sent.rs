@@ -161,9 +161,6 @@ impl Views {
 }
 
 fn no_message(session: &str, message: &str) -> EngineError {
-    EngineError {
-        kind: Kind::NotFound,
-        message: format!("session `{session}` has no message `{message}`"),
-        hint: Some("Take an id from the list of calls, or from a request.".to_owned()),
-    }
+    EngineError::new(Kind::NotFound, format!("session `{session}` has no message `{message}`"))
+        .with_hint("Take an id from the list of calls, or from a request.")
 }

@@ -99,7 +99,8 @@ fn respond(
     let outcome = match outcome {
         Ok(result) => Outcome::Result(result),
         Err(error) => {
-            Outcome::Error { kind: error.kind.as_str(), message: error.message, hint: error.hint }
+            let hint = error.hint.as_ref().map(ToString::to_string);
+            Outcome::Error { kind: error.kind.as_str(), message: error.message, hint }
         }
     };
     serde_json::to_writer(&mut *output, &Response { id, outcome })?;

@@ -132,20 +132,16 @@ impl Worker {
         arguments: Value,
     ) -> Result<T, EngineError> {
         let answer = self.run_operation(operation, arguments)?;
-        serde_json::from_value(answer.data).map_err(|error| EngineError {
-            kind: Kind::Internal,
-            message: format!("the answer of `{operation}` is not as agreed: {error}"),
-            hint: None,
+        serde_json::from_value(answer.data).map_err(|error| {
+            EngineError::new(
+                Kind::Internal,
+                format!("the answer of `{operation}` is not as agreed: {error}"),
+            )
         })
     }
 
     fn run_operation(&self, name: &str, arguments: Value) -> Result<Answer, EngineError> {
-        let operation = operations::find(name).ok_or_else(|| EngineError {
-            kind: Kind::Unavailable,
-            message: format!("there is no operation `{name}`"),
-            hint: None,
-        })?;
-        operation.run(&self.engine, &(self.caller)(&self.engine)?, arguments)
+        operations::named(name)?.run(&self.engine, &(self.caller)(&self.engine)?, arguments)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Dialogs, above the panes.
 
 use callstack_engine::search::SearchHit;
-use callstack_engine::{EngineError, Restoring, RollbackPlan, Why};
+use callstack_engine::{EngineError, Hint, Restoring, RollbackPlan, Why};
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::text::Line;
@@ -198,7 +198,7 @@ fn told_part(kind: &str) -> &'static str {
 
 fn failed(
     error: &EngineError,
-    for_a_terminal: fn(&str) -> String,
+    for_a_terminal: fn(&Hint) -> String,
     room: u16,
     theme: Theme,
 ) -> Vec<Line<'static>> {

@@ -2,7 +2,7 @@
 
 use callstack_core::frame::Status;
 use callstack_core::text::format_duration;
-use callstack_engine::EngineError;
+use callstack_engine::{EngineError, Hint};
 use ratatui::style::Style;
 
 use super::messages;
@@ -16,7 +16,7 @@ pub(crate) fn body(
     details: &Details,
     width: usize,
     now: i64,
-    for_a_terminal: fn(&str) -> String,
+    for_a_terminal: fn(&Hint) -> String,
     theme: Theme,
 ) -> Body {
     let mut writer = Writer::new(width);
@@ -47,7 +47,7 @@ struct Pane<'w> {
     writer: &'w mut Writer,
     theme: Theme,
     now: i64,
-    for_a_terminal: fn(&str) -> String,
+    for_a_terminal: fn(&Hint) -> String,
 }
 
 impl Pane<'_> {

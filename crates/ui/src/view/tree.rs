@@ -29,7 +29,7 @@ pub(crate) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App, theme: Theme)
     app.tree.height = usize::from(area.height);
     app.tree.scroll();
     if let Some(error) = &app.trouble {
-        let hint = error.hint.as_deref().map(app.options.for_a_terminal);
+        let hint = error.hint.as_ref().map(app.options.for_a_terminal);
         let mut writer = Writer::new(usize::from(area.width));
         writer.text(theme.bad(), "", "The tree can't be read.");
         writer.text(PLAIN, "", &error.message);

@@ -29,7 +29,7 @@ fn app() -> App {
         colours: true,
         editor: vec!["vi".to_owned()],
         resume,
-        for_a_terminal: str::to_owned,
+        for_a_terminal: ToString::to_string,
     };
     App::new(options, NOW)
 }

@@ -106,21 +106,21 @@ pub(super) fn unsent(error: &SendError, before: usize) -> EngineError {
         _ => format!("only {before} spans were sent: {error}"),
     };
     let hint = "See that the collector runs and takes OTLP over HTTP there, then send them again: spans keep their ids.";
-    EngineError { kind: Kind::Unavailable, message, hint: Some(hint.to_owned()) }
+    EngineError::new(Kind::Unavailable, message).with_hint(hint)
 }
 
 /// Returns the failure that a collector took only some spans.
 pub(super) fn rejected(sent: &Sent) -> EngineError {
     let why = sent.why.as_deref().unwrap_or("it does not say why");
-    EngineError {
-        kind: Kind::Unavailable,
-        message: format!(
+    EngineError::new(
+        Kind::Unavailable,
+        format!(
             "the collector took {} of {} spans: {why}",
             sent.spans.saturating_sub(sent.rejected),
             sent.spans
         ),
-        hint: Some("Its own log may say more.".to_owned()),
-    }
+    )
+    .with_hint("Its own log may say more.")
 }
 
 #[cfg(test)]

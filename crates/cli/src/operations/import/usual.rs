@@ -231,10 +231,10 @@ impl Found {
         };
         let of =
             if self.all { "any project".to_owned() } else { self.project.display().to_string() };
-        EngineError {
-            kind: Kind::NotFound,
-            message: format!("no session of {of} is in the usual places of agents"),
-            hint: Some(hint),
-        }
+        EngineError::new(
+            Kind::NotFound,
+            format!("no session of {of} is in the usual places of agents"),
+        )
+        .with_hint(hint)
     }
 }

@@ -15,6 +15,7 @@ use crate::autonomy::threshold;
 use crate::call::Reply;
 use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::hint::Hint;
 use crate::lock::lock;
 use crate::operation::{Access, Caller, Operate, Repeated};
 
@@ -155,7 +156,9 @@ fn answer(
     let active = engine.active(&caller.session)?.ok_or_else(|| {
         EngineError::invalid(
             "no frame is open in this session",
-            "The user's next words open one, and so does `stack_frame_push`.",
+            Hint::from("The user's next words open one, and so does ")
+                .and("stack_frame_push")
+                .then("."),
         )
     })?;
     let frame = engine.frame(active)?;
