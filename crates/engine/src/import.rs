@@ -76,7 +76,8 @@ impl Imports {
 
     /// Returns the effects of an import of these paths.
     pub(crate) fn would_import(&self, paths: &[PathBuf]) -> Result<ImportSummary, EngineError> {
-        let (mut summary, frames) = gathered(paths, self.kernel.now())?;
+        let paths = if paths.is_empty() { self.own_sources()? } else { paths.to_vec() };
+        let (mut summary, frames) = gathered(&paths, self.kernel.now())?;
         let limits = self.kernel.env().settings().limits;
         summary.counts = self
             .kernel

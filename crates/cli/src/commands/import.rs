@@ -62,13 +62,21 @@ pub(crate) fn run(
     let answer = invocation.on_machine::<Import>(output, params)?;
     output.either(&json!(answer), |page| match &answer {
         None => drop(page.put(PLAIN, "nothing was read").end()),
-        Some(ImportOutput::Found(found)) => recorded_view::draw(found, true, page),
+        Some(ImportOutput::Found(found)) => {
+            if let Some(frames) = &found.frames {
+                tell_frames(frames, WOULD_BE, page);
+            }
+            recorded_view::draw(&found.sessions, true, page);
+        }
         Some(ImportOutput::Taken(taken)) => tell(taken, page),
     })
 }
 
+/// What a dry run says of what is new.
+const WOULD_BE: &str = "would be imported";
+
 fn tell(taken: &Taken, page: &mut Page) {
-    let became = if taken.dry_run { "would be imported" } else { "imported" };
+    let became = if taken.dry_run { WOULD_BE } else { "imported" };
     if !taken.frames.sources.is_empty() {
         tell_frames(&taken.frames, became, page);
     }

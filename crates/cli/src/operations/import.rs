@@ -57,8 +57,18 @@ pub(crate) struct ImportParams {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub(crate) enum ImportOutput {
-    Found(RecordedSessions),
+    Found(FoundHere),
     Taken(Box<Taken>),
+}
+
+/// What is there to be taken over without any path.
+#[derive(Debug, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct FoundHere {
+    #[serde(flatten)]
+    pub(crate) sessions: RecordedSessions,
+    /// Frames in the project's own folders
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) frames: Option<TakenFrames>,
 }
 
 /// What was taken over, or would be.
@@ -232,8 +242,16 @@ fn from_usual_places(
     let project = machine.place.existing_or_new()?;
     let usual = Usual { all: params.all, yes: params.yes, dry_run: params.dry_run };
     let found = match usual.find("import", machine)? {
-        Wanted::Listed(found) => return Ok(Some(ImportOutput::Found(found))),
+        Wanted::Listed(sessions) => {
+            let frames = would::frames_of(&project, machine, invocation)?;
+            return Ok(Some(ImportOutput::Found(FoundHere { sessions, frames })));
+        }
         Wanted::Refused => return Ok(None),
+        Wanted::Nothing(why) if params.dry_run => {
+            let frames = would::frames_of(&project, machine, invocation)?.ok_or(why)?;
+            let taken = Taken { frames, dry_run: true, recorded: None };
+            return Ok(Some(ImportOutput::Taken(Box::new(taken))));
+        }
         Wanted::Nothing(why) if !Engine::holds_frames(&project) => return Err(why.into()),
         Wanted::Nothing(why) => Err(why),
         Wanted::Read(found) => Ok(found),

@@ -143,6 +143,34 @@ fn where_nothing_is_found_it_says_what_there_is() {
     assert!(!desk.project().join(".callstack").exists());
 }
 
+/// A project that was cloned with somebody else's frames.
+#[test]
+fn a_dry_run_takes_over_no_frames_of_the_project_either() {
+    let desk = TestEnv::without_store();
+    let frame =
+        r#"{"sessionID": "ses_1", "title": "Theirs", "status": "completed", "createdAt": 1}"#;
+    let path = ".opencode/stack/frames/ses_1.json";
+    desk.sealed.write(path, frame).unwrap();
+    let listed = |before: &str| {
+        let said = desk.run(&["import", "--dry-run", "--here"]);
+        assert_eq!(said.code, 0, "{}", said.stderr);
+        assert!(said.stdout.contains("1 frame would be imported"), "{before}: {}", said.stdout);
+        said.stdout
+    };
+    let told = listed("no session is found");
+    assert!(told.contains("nothing was written"), "{told}");
+    put(&desk, "claude-code/5e55-0001.jsonl", CLAUDE, &desk.project());
+    let told = listed("a session is found");
+    assert!(told.contains("Claude Code  1 session"), "{told}");
+    assert_eq!(desk.json(&["import", "--dry-run"])["frames"]["imported"], 1);
+    assert!(!desk.project().join(".callstack").exists(), "only looked");
+    assert_eq!(desk.sealed.read(path).unwrap(), frame);
+    desk.run(&["push", "Own", "--here"]);
+    let told = listed("a store is there");
+    assert!(told.contains("1 frame would be imported"), "{told}");
+    assert!(!desk.run(&["tree"]).stdout.contains("Theirs"));
+}
+
 /// An agent keeps its sessions where its own variable says.
 #[test]
 fn agents_that_were_told_another_place_are_found_there() {

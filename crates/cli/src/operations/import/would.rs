@@ -1,6 +1,6 @@
 //! The preview of an import, which takes nothing over.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use callstack_core::secrets::mask;
 use callstack_engine::Engine;
@@ -41,6 +41,22 @@ pub(super) fn taken(
         dry_run: true,
         recorded: sessions.map(preview).transpose()?.map(TakenRecordings::Preview),
     })
+}
+
+/// Returns the frames in a project's own folders that an import takes over, if there are any.
+pub(super) fn frames_of(
+    project: &Path,
+    machine: &Machine,
+    invocation: &Invocation<'_>,
+) -> Result<Option<TakenFrames>, CommandError> {
+    let summary = if machine.place.found().is_some() {
+        let engine = invocation.engine()?;
+        engine.has_frames_of_others()?.then(|| engine.would_import(&[])).transpose()?
+    } else {
+        let is_there = Engine::holds_frames(project);
+        is_there.then(|| Engine::frames_in(&[project.to_path_buf()])).transpose()?
+    };
+    summary.as_ref().map(TakenFrames::of).transpose()
 }
 
 fn previewed(
