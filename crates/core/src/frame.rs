@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::results::ResultsSource;
+use crate::xml::one_line;
 
 /// A frame's handle: a number that is given out once in a store and never again, shown as `f12`.
 ///
@@ -136,6 +137,13 @@ pub struct Identity {
     pub success_criteria: String,
     /// The dense version of the criteria, for display.
     pub success_criteria_compacted: String,
+}
+
+impl Identity {
+    /// Returns the title as a line of ours holds it: what somebody else wrote can't begin another line.
+    pub fn title_line(&self) -> String {
+        one_line(&self.title)
+    }
 }
 
 /// A constraint that every descendant of its frame sees, verbatim and never trimmed.
@@ -289,6 +297,6 @@ impl Frame {
 
     /// Handle and title, as messages name a frame.
     pub fn label(&self) -> String {
-        format!("{} \"{}\"", self.num, self.identity.title)
+        format!("{} \"{}\"", self.num, self.identity.title_line())
     }
 }

@@ -11,10 +11,11 @@ use serde::{Deserialize, Serialize};
 use crate::cost::{Closing, pays_to_close};
 use crate::dialect::Dialect;
 use crate::evidence::Action;
-use crate::returned::{MARK, one_line};
+use crate::returned::MARK;
 use crate::secrets::mask;
 use crate::text::cap;
 use crate::transcript::{Anchor, ToolCall};
+use crate::xml::one_line;
 
 /// Characters of outputs for which steps are named at most once.
 pub const ONE_FOR_EACH: usize = 20_000;

@@ -2,10 +2,11 @@
 
 use crate::event::Event;
 use crate::frame::{self, Frame, FrameNum, Status};
-use crate::returned::{MARK, given, label, one_line, open_now};
+use crate::returned::{MARK, given, label, open_now};
 use crate::secrets::{cut_to_token_budget, mask};
 use crate::text::CUT;
 use crate::transcript::{Span, SpanOrigin};
+use crate::xml::one_line;
 use crate::xml::visible;
 
 /// Tokens of criteria, results and the like in one line.

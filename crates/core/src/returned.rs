@@ -22,7 +22,7 @@ use crate::named_steps::ClosedCalls;
 use crate::results::ResultsSource;
 use crate::secrets::{cut_to_token_budget, mask};
 use crate::text::{CUT, cap};
-use crate::xml::visible;
+use crate::xml::{one_line, visible};
 
 /// The version of the texts made here and of the context's XML. It is raised when either changes, and is stored with
 /// each text.
@@ -334,11 +334,6 @@ fn shown_title(title: &str) -> Cow<'_, str> {
 
 pub(crate) fn label(frame: &Frame) -> String {
     format!("{} \"{}\"", frame.num, one_line(&shown_title(&frame.identity.title)))
-}
-
-pub(crate) fn one_line(text: &str) -> String {
-    let words: Vec<_> = text.split_whitespace().collect();
-    visible(&words.join(" ")).into_owned()
 }
 
 /// Lines of ours with foreign text in between, which cannot pass for ours.

@@ -15,6 +15,12 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     escape(text, XmlContext::Plain)
 }
 
+/// Returns a text on one line: white space is a blank, and what [`visible`] shows is shown.
+pub fn one_line(text: &str) -> String {
+    let words: Vec<_> = text.split_whitespace().collect();
+    visible(&words.join(" ")).into_owned()
+}
+
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum XmlContext {
     /// Not as XML: only invisible characters are made visible.

@@ -274,7 +274,7 @@ pub(crate) fn plain(lines: &[TreeLine]) -> String {
             line.branches,
             line.sign(),
             line.frame.num,
-            line.frame.identity.title,
+            line.frame.identity.title_line(),
             line.status(),
             criteria(&line.frame)
         );

@@ -34,6 +34,8 @@ mod files;
 #[cfg(test)]
 mod flame;
 #[cfg(test)]
+mod forged;
+#[cfg(test)]
 mod framing;
 #[cfg(test)]
 mod held;

@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::{Heuristic, SuggestionKind};
 use crate::dialect::Dialect;
 use crate::frame::{Frame, FrameNum};
-use crate::returned::{MARK, label, one_line};
+use crate::returned::{MARK, label};
+use crate::xml::one_line;
 
 /// The time for which a suggestion waits to be acted on; milliseconds.
 pub const LIFETIME: i64 = 5 * 60 * 1000;

@@ -5,9 +5,10 @@ use std::fmt::Write as _;
 use super::{CompactionType, REST_OF_SESSION};
 use crate::dialect::Dialect;
 use crate::frame::{Frame, Status};
-use crate::returned::{given, label, one_line};
+use crate::returned::{given, label};
 use crate::secrets::{cut_to_token_budget, mask};
 use crate::text::{CUT, iso_time};
+use crate::xml::one_line;
 
 /// Ancestors, siblings, artifacts and decisions that are named; of each the newest or nearest.
 const ANCESTORS: usize = 6;

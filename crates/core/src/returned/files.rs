@@ -1,9 +1,9 @@
 //! The block of a finished frame with the content of files that stays.
 
-use super::{MARK, Text, one_line};
+use super::{MARK, Text};
 use crate::evidence::{KeptFiles, Passage};
 use crate::secrets::mask;
-use crate::xml::visible;
+use crate::xml::{one_line, visible};
 
 impl Text {
     /// Outlines of files that were read, first lines, and texts that were written. A text that must not be shown

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
+use callstack_core::xml::one_line;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -130,7 +131,13 @@ fn list(engine: &Engine) -> Result<Reply<Vec<ListedPreset>>, EngineError> {
         };
         let takes: Vec<_> = preset.placeholders().into_iter().collect();
         // Writing to a string can't fail.
-        let _ = writeln!(text, "- {}({}): {}", preset.name, takes.join(", "), preset.description);
+        let _ = writeln!(
+            text,
+            "- {}({}): {}",
+            preset.name,
+            takes.join(", "),
+            one_line(&preset.description)
+        );
         data.push(ListedPreset::Usable {
             file: preset.file.as_deref().map(|file| path_text(file).into_owned()),
             frames: preset.frames.iter().map(PresetChild::of).collect(),

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use callstack_core::frame::FrameNum;
+use callstack_core::xml::{one_line, visible};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -93,19 +94,23 @@ fn told(query: &str, frame: Option<FrameNum>, found: &SearchAnswer) -> String {
     }
     for place in &found.places {
         let frame = match &place.frame {
-            Some(frame) => format!("{} \"{}\"", frame.handle, frame.title),
+            Some(frame) => format!("{} \"{}\"", frame.handle, one_line(&frame.title)),
             None => "no frame".to_owned(),
         };
         // Writing to a string can't fail.
         let _ = match &place.message {
             None if place.kind == PlaceKind::Evidence => {
-                writeln!(text, "- {frame}, evidence: {}", place.snippet)
+                writeln!(text, "- {frame}, evidence: {}", visible(&place.snippet))
             }
-            None => writeln!(text, "- {frame}: {}", place.snippet),
+            None => writeln!(text, "- {frame}: {}", visible(&place.snippet)),
             Some(it) => {
                 let (position, role) = (it.position, &it.role);
                 let since = if it.outdated { ", changed since" } else { "" };
-                writeln!(text, "- {frame}, message {position} ({role}{since}): {}", place.snippet)
+                writeln!(
+                    text,
+                    "- {frame}, message {position} ({role}{since}): {}",
+                    visible(&place.snippet)
+                )
             }
         };
     }
