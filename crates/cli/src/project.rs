@@ -111,7 +111,9 @@ impl ProjectSource for RecordedProjects {
     }
 
     fn open(&self, folder: &Path) -> Result<Engine, EngineError> {
-        open(folder)
+        let engine = open(folder)?;
+        engine.guard();
+        Ok(engine)
     }
 }
 

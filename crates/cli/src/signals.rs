@@ -1,9 +1,9 @@
 //! Signals that would end the process before its work is done.
 
 #[cfg(not(unix))]
-pub(crate) use elsewhere::Ending;
+pub(crate) use elsewhere::{Ending, before_the_end};
 #[cfg(unix)]
-pub(crate) use unix::{Ending, let_large_writes_fail};
+pub(crate) use unix::{Ending, before_the_end, let_large_writes_fail};
 
 #[cfg(unix)]
 mod unix {
@@ -21,6 +21,25 @@ mod unix {
         // The flag is never read: it is enough that the signal has a handler. If none can be registered, the signal
         // ends the process as before.
         drop(signal_hook::flag::register(SIGXFSZ, Arc::new(AtomicBool::new(false))));
+    }
+
+    /// Calls `then` at a signal that asks the process to end, before it ends. Where no handler can be registered, the
+    /// signal ends the process at once.
+    pub(crate) fn before_the_end(then: impl FnOnce() + Send + 'static) {
+        let Ok(mut signals) = Signals::new([SIGHUP, SIGINT, SIGTERM]) else { return };
+        let handler = signals.handle();
+        let watch = move || {
+            let mut then = Some(then);
+            for signal in signals.forever() {
+                if let Some(then) = then.take() {
+                    then();
+                }
+                drop(emulate_default_handler(signal));
+            }
+        };
+        if thread::Builder::new().name("signals".to_owned()).spawn(watch).is_err() {
+            handler.close();
+        }
     }
 
     /// The signal that asked the process to end, if one did.
@@ -59,6 +78,9 @@ mod unix {
 #[cfg(not(unix))]
 mod elsewhere {
     use std::io;
+
+    /// Without signals, the system ends the process.
+    pub(crate) fn before_the_end(_: impl FnOnce() + Send + 'static) {}
 
     /// Without signals, the system ends the process.
     #[derive(Debug)]

@@ -58,3 +58,5 @@ mod ui;
 mod usual;
 #[cfg(unix)]
 mod vanished;
+#[cfg(unix)]
+mod vanished_idle;

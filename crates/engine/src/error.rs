@@ -203,8 +203,8 @@ impl From<StoreError> for EngineError {
             }
             StoreError::Disturbed { .. } => (
                 Kind::Unavailable,
-                "Nothing was changed; try again. If it stays so, end the agents that work on this project, and start \
-                 them again."
+                "Nothing was changed; try again. If it stays so, have the agent that works on this project do \
+                 something: it puts back what it holds. Only then end it and start it again."
                     .into(),
             ),
             StoreError::Io { .. } => (

@@ -17,7 +17,7 @@ use callstack_core::dialect::Dialect;
 use callstack_core::event::Event;
 use callstack_core::log_line::LogLine;
 use callstack_core::subagent::SkippedPattern;
-use callstack_store::{Change, Health, Rebuilt, Store, StoreError, Trusted, View};
+use callstack_store::{Change, Guard, Health, Rebuilt, Store, StoreError, Trusted, View};
 
 use crate::error::EngineError;
 use crate::files;
@@ -46,6 +46,8 @@ pub(crate) struct Env {
 /// The store of one project, with the files that follow it.
 pub(crate) struct Kernel {
     pub(crate) env: Arc<Env>,
+    /// Ends before the store does.
+    guard: OnceLock<Guard>,
     pub(crate) store: Arc<Store>,
     trusted: Arc<Trusted>,
     /// The generation of the store that conversations were read from.
@@ -157,6 +159,7 @@ impl Kernel {
         });
         Ok(Self {
             env,
+            guard: OnceLock::new(),
             store,
             trusted,
             generation,
@@ -189,6 +192,11 @@ impl Kernel {
     /// Returns the store itself, for work without a transaction: its checks, its files, its removal of texts.
     pub(crate) fn store(&self) -> &Arc<Store> {
         &self.store
+    }
+
+    /// Has the files of the store looked after while this process does not use it.
+    pub(crate) fn guard(&self) -> &Guard {
+        self.guard.get_or_init(|| Guard::of(&self.store))
     }
 
     /// Whether the store can be read but not changed.

@@ -343,23 +343,40 @@ pub(crate) fn writable(path: &Path) -> Result<Option<Arc<Handle>>, StoreError> {
 /// Files in the folder of a store that held something.
 const SIGNS: [&str; 4] = ["callstack.log", "callstack.log.1", "git", LOGS];
 
-/// Refuses an empty database beside a log that is not empty, or beside files that belong to a store: it has lost its
-/// content. SQLite would take it for a new one, and delete the log too.
+/// How long a start waits for a process that still holds what is not at its path any more.
+const RETURN: Duration = Duration::from_millis(1500);
+
+/// Refuses a database that has lost its content, or is not there, at a start that has `waited` so long. One that is
+/// on record was there: a process that has it open may put it back.
+pub(crate) fn refuse_lost(
+    path: &Path,
+    trusted: Option<&Trusted>,
+    waited: Duration,
+) -> Result<(), StoreError> {
+    let lost = refuse_emptied(path);
+    let is_missing = lost.is_err() || (!path.exists() && expected_key(trusted)?.is_some());
+    if is_missing && waited < RETURN {
+        return Err(StoreError::Disturbed { path: path.to_path_buf() });
+    }
+    lost
+}
+
+/// Refuses a database that is empty or not there beside a log that is not empty, and an empty one beside files that
+/// belong to a store: it has lost its content. SQLite would take it for a new one, and delete the log too.
 pub(crate) fn refuse_emptied(path: &Path) -> Result<(), StoreError> {
     let size = |path: &Path| std::fs::metadata(path).map_or(0, |metadata| metadata.len());
     let [log, _] = beside(path);
-    let has_log = size(&log) > 0;
+    let (has_log, is_there) = (size(&log) > 0, path.exists());
     let is_known = || SIGNS.iter().any(|sign| path.with_file_name(sign).exists());
-    if path.exists() && size(path) == 0 && (has_log || is_known()) {
-        let detail = if has_log {
-            "the database is empty, but its write-ahead log is not"
-        } else {
+    let detail = match (size(path), is_there) {
+        (0, true) if has_log => "the database is empty, but its write-ahead log is not",
+        (0, false) if has_log => "the database is gone, but its write-ahead log is not",
+        (0, true) if is_known() => {
             "the database is empty, and what lies beside it is of a store that was not"
-        };
-        let path = path.to_path_buf();
-        return Err(StoreError::Corrupt { path, detail: detail.to_owned() });
-    }
-    Ok(())
+        }
+        _ => return Ok(()),
+    };
+    Err(StoreError::Corrupt { path: path.to_path_buf(), detail: detail.to_owned() })
 }
 
 /// Refuses a rollback journal beside a database on record, which has a write-ahead log: SQLite would write the content

@@ -17,6 +17,7 @@ mod evidence;
 mod feed;
 mod file_states;
 mod frames;
+mod guard;
 mod handle;
 mod history;
 mod locate;
@@ -54,6 +55,7 @@ pub use delegations::StoredDelegation;
 pub use error::StoreError;
 pub use feed::{EventBatch, EventCursor, InvalidCursor, LoggedEvent};
 pub use frames::{Beside, SiblingCandidates, StatusCounts};
+pub use guard::Guard;
 pub use locate::{
     DATABASE, FOLDER, find, keep_from_git, last_written, prepare, project_root, restrict,
 };

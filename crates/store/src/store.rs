@@ -3,13 +3,14 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Instant;
 
 use callstack_core::event::Event;
 use rusqlite::{Connection, OptionalExtension as _, Params, TransactionBehavior};
 use sha2::{Digest as _, Sha256};
 
 use crate::change::Change;
-use crate::connect::{Open, configure, connect, connect_read_only, refuse_emptied, writable};
+use crate::connect::{Open, configure, connect, connect_read_only, refuse_lost, writable};
 use crate::connections::{Access, Connections, until_undisturbed};
 use crate::error::{StoreError, at};
 use crate::history::History;
@@ -78,10 +79,11 @@ impl Store {
     fn open_in(folder: &Path, trusted: Option<&Trusted>) -> Result<Self, StoreError> {
         let path = folder.join(DATABASE);
         let turns = Turns::at(&path);
+        let begun = Instant::now();
         until_undisturbed(|| {
             // By its own proof: the store at this path may have been deleted for good, and another one begun.
             turns.with_another(|open, trusted| come_back(&path, trusted, open, &turns))?;
-            refuse_emptied(&path)?;
+            refuse_lost(&path, trusted, begun.elapsed())?;
             if writable(&path)?.is_none() {
                 let open = connect_read_only(&path, trusted)?.into();
                 let (turns, access) = (Turns::default(), Access::ReadOnly);
@@ -226,6 +228,13 @@ impl Store {
         connection.mark_log(&self.path)?;
         connection.shorten_log(&self.path);
         Ok((value, events))
+    }
+
+    /// Whether the files of the store are not those that were opened, but its folder is there. False while the store is
+    /// in use, which finds out by itself.
+    pub(crate) fn is_disturbed(&self) -> bool {
+        let Ok(mut open) = self.connections.first().try_lock() else { return false };
+        self.path.parent().is_some_and(Path::is_dir) && open.absence(&self.path).is_some()
     }
 
     /// Looks whether the store is still where it was opened, and makes it again if it is not. An error says that

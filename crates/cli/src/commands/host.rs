@@ -5,6 +5,7 @@ use crate::invocation::Invocation;
 use crate::opencode_tui;
 use crate::output::Output;
 use crate::project::open;
+use crate::signals::before_the_end;
 
 /// Serve an agent's plugin on standard input and output
 ///
@@ -42,6 +43,8 @@ pub(crate) fn run(
         if is_new && let Some(folder) = engine.store_path().parent() {
             engine.notify(format!("frames of this project are kept in {}", folder.display()));
         }
+        engine.guard();
+        before_the_end(engine.last_look());
         engine.write_files();
     }
     callstack_hosts::opencode::serve(

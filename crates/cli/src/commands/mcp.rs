@@ -7,6 +7,7 @@ use crate::error::CommandError;
 use crate::invocation::Invocation;
 use crate::output::Output;
 use crate::project::{StartFolder, open, settings, variable};
+use crate::signals::before_the_end;
 
 /// The environment variable in which Claude Code gives the servers that it starts the session's id.
 const SESSION: &str = "CLAUDE_CODE_SESSION_ID";
@@ -56,6 +57,8 @@ impl Here {
         if known.is_none() {
             *known = open()?.map(Arc::new);
             if let Some(engine) = known.as_ref() {
+                engine.guard();
+                before_the_end(engine.last_look());
                 engine.write_files();
             }
         }

@@ -67,7 +67,9 @@ pub(crate) fn run(
             Ok(if args.all {
                 Served::All(Arc::new(RecordedProjects))
             } else {
-                Served::One(Arc::new(invocation.engine()?))
+                let engine = invocation.engine()?;
+                engine.guard();
+                Served::One(Arc::new(engine))
             })
         },
         &records,

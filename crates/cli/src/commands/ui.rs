@@ -34,6 +34,7 @@ pub(crate) fn run(
         return Err(EngineError::invalid("the view needs a terminal to draw on", hint).into());
     }
     let engine = invocation.engine()?;
+    engine.guard();
     let named = invocation.session.map(str::to_owned);
     let options = Options {
         project: engine.project().to_path_buf(),

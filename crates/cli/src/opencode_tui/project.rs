@@ -53,6 +53,7 @@ impl<'p> Project<'p> {
             return Ok(open.clone());
         }
         let engine = open(&self.place.existing()?)?;
+        engine.guard();
         let watch = engine.watch_events(engine.newest_event()?);
         let stop = watch.stopper();
         let sender = self.sender.clone();

@@ -195,6 +195,17 @@ impl Engine {
         self.rollbacks.roll_back(plan)
     }
 
+    /// Has the files of the store looked after while this process does not use it, for processes that stay: soon after
+    /// they were deleted or replaced, they are made again.
+    pub fn guard(&self) {
+        self.kernel.guard();
+    }
+
+    /// The same look at them, for the end of a process that a signal ends.
+    pub fn last_look(&self) -> impl FnOnce() + Send + use<> {
+        self.kernel.guard().last_look()
+    }
+
     /// Checks before a request of a host that the store is still there, and makes it again if it is not. If another
     /// store has replaced it, the state of the old one is forgotten, and the host is asked for everything.
     pub fn attend(&self) -> Result<(), EngineError> {

@@ -273,6 +273,15 @@ impl Host {
         self.sessions[session].messages.clone()
     }
 
+    /// Ends the last process by a signal, which is handled or not.
+    pub(in crate::cli) fn terminate(&mut self) {
+        self.process.take().unwrap().terminate();
+    }
+
+    pub(in crate::cli) fn kill(&mut self) {
+        self.process.take().unwrap().kill();
+    }
+
     /// Lets the last process end in order, once all is on the disk; returns whether it could.
     pub(in crate::cli) fn close(&mut self) -> bool {
         if self.trouble == Trouble::None {

@@ -69,6 +69,14 @@ impl Process {
         let _written = self.input.as_mut().map(|input| input.write_all(line.as_bytes()));
     }
 
+    /// Asks the process to end, and waits until it has.
+    pub(in crate::cli) fn terminate(&mut self) {
+        let pid = self.child.id().to_string();
+        let mut kill = std::process::Command::new("kill");
+        assert!(kill.args(["-TERM", &pid]).status().unwrap().success());
+        self.child.wait().unwrap();
+    }
+
     pub(in crate::cli) fn kill(&mut self) {
         // It fails only when it has ended already.
         let _ended = self.child.kill();

@@ -1,0 +1,75 @@
+//! Looks after the files of a store that a process has open and does not use: what only its open files still hold
+//! would be lost with it, or be taken for gone by others.
+
+use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use crate::store::Store;
+
+/// The time between two looks.
+const PERIOD: Duration = Duration::from_millis(500);
+
+/// Makes a store again soon after its files were deleted or replaced, as long as this is kept, and once more at its end.
+///
+/// Where the whole folder is gone, the next use of the store makes it again: somebody may be deleting the project.
+#[derive(Debug)]
+pub struct Guard {
+    store: Weak<Store>,
+    state: Arc<State>,
+    thread: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    is_over: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl Guard {
+    /// Returns the look that is taken, for the end of a process that comes in another way.
+    pub fn last_look(&self) -> impl FnOnce() + Send + use<> {
+        let store = self.store.clone();
+        move || look(&store)
+    }
+
+    /// Begins to look after a store. Without a thread it is looked after at the end alone.
+    pub fn of(store: &Arc<Store>) -> Self {
+        let (store, state) = (Arc::downgrade(store), Arc::<State>::default());
+        let (looked_after, shared) = (store.clone(), Arc::clone(&state));
+        let thread = std::thread::Builder::new().name("store".to_owned()).spawn(move || {
+            while shared.is_still_wanted() {
+                look(&looked_after);
+            }
+        });
+        Self { store, state, thread: thread.ok() }
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        *self.state.is_over.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.state.changed.notify_all();
+        if let Some(thread) = self.thread.take() {
+            // One that panicked has nothing more to do.
+            drop(thread.join());
+        }
+        look(&self.store);
+    }
+}
+
+impl State {
+    /// Waits for the next look. False at the end.
+    fn is_still_wanted(&self) -> bool {
+        let is_over = self.is_over.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.changed.wait_timeout_while(is_over, PERIOD, |is_over| !*is_over);
+        !*waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+}
+
+fn look(store: &Weak<Store>) {
+    if let Some(store) = store.upgrade().filter(|store| store.is_disturbed()) {
+        // The next use of the store says what is wrong.
+        drop(store.look());
+    }
+}
