@@ -175,5 +175,16 @@ pub(crate) fn placed() -> Vec<(&'static str, String, String)> {
             format!("A temporary password is generated for root@localhost: {basic}"),
         ),
         text("password", &token, format!("SECRET_KEY_BASE={token}")),
+        text("Google key", &token, format!("AQ.Ab{token}")),
+        text("private key", &token, format!("Private-Lines: 1\n{token}\nPrivate-MAC: 0")),
+        text("key", &token, format!("{{\"type\": \"api\", \"key\": \"{token}\"}}")),
+        text("token", &token, format!("\"type\": \"oauth\", \"refresh\": \"{token}\"")),
+        text("token", &token, format!("\"access\": \"{token}\", \"expires\": 1")),
+        text("secret", &basic, format!("\"Type\": \"SecureString\", \"Value\": \"{basic}\"")),
+        text("secret", &basic, format!("\"SecretString\": \"{basic}\"")),
+        text("password", &basic, format!("SET PASSWORD FOR me = '{basic}'")),
+        text("password", &basic, format!("    [password] => {basic}")),
+        text("password", &basic, format!("password    {basic}")),
+        text("password", &basic, format!("Password: {basic}&)x")),
     ]
 }

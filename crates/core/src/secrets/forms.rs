@@ -2,11 +2,12 @@
 
 use super::encoded::is_user_and_password;
 use super::judge::{
-    always, has_random_run, is_likely_bare, is_mixed, is_mixed_in_case, is_random_bare, is_value,
+    always, has_random_run, is_likely_bare, is_marked, is_mixed, is_mixed_in_case, is_random_bare,
+    is_value,
 };
 
 /// Raised when code outside of the tables changes the decision about secrets.
-pub(super) const VERSION: u32 = 10;
+pub(super) const VERSION: u32 = 11;
 
 /// A secret that stands in a form of its own.
 pub(super) struct Form {
@@ -68,6 +69,39 @@ pub(super) const FORMS: &[Form] = &[
         &["webhook.office.com/"],
         r"webhook\.office\.com/(?P<s>[A-Za-z0-9/@_\-]{40,})",
     ),
+    form("Google key", &["AQ.Ab"], r"(?-u:\b)AQ\.Ab[A-Za-z0-9_\-]{40,}"),
+    form(
+        "private key",
+        &["Private-Lines:"],
+        r"Private-Lines: [0-9]+\s+(?P<s>[A-Za-z0-9+/=\s]{20,}?)\s*Private-MAC",
+    ),
+    form(
+        "key",
+        &["\"api\"", "api\\\""],
+        r#"\\*"type\\*":\s*\\*"api\\*",\s*\\*"key\\*":\s*\\*"(?P<s>[^"\s\\]{16,})"#,
+    ),
+    form(
+        "token",
+        &["oauth"],
+        r#"\\*"type\\*":\s*\\*"oauth\\*",\s*\\*"refresh\\*":\s*\\*"(?P<s>[^"\s\\]{16,})"#,
+    ),
+    form(
+        "token",
+        &["expires"],
+        r#"\\*"access\\*":\s*\\*"(?P<s>[^"\s\\]{16,})\\*",\s*\\*"expires\\*""#,
+    ),
+    form(
+        "secret",
+        &["SecureString"],
+        r#"\\*"Type\\*":\s*\\*"SecureString\\*",\s*\\*"Value\\*":\s*\\*"(?P<s>[^"\\]{4,})"#,
+    ),
+    Form {
+        name: "secret",
+        signs: &["SecretString"],
+        pattern: r#"\\*"SecretString\\*":\s*\\*"(?P<s>[^"\\{\s]{6,})"#,
+        judge: is_value,
+        in_line: true,
+    },
     form("SendGrid key", &["SG."], r"(?-u:\b)SG\.[A-Za-z0-9_\-]{16,32}\.[A-Za-z0-9_\-]{32,64}"),
     form("Telegram token", &[":AA"], r"(?-u:\b)[0-9]{8,10}:AA[A-Za-z0-9_\-]{33}(?-u:\b)"),
     form("Firebase key", &[":APA91b"], r"[A-Za-z0-9_\-]{8,}:APA91b[A-Za-z0-9_\-]{100,}"),
@@ -184,8 +218,30 @@ pub(super) const FORMS: &[Form] = &[
     ),
     flag(
         &["PASSWORD '", "password '", "PASSWORD \"", "password \""],
-        r#"(?i-u:(?:with|encrypted)\s+password\s+)\\*["'](?P<s>[^"'\\\n]{4,})"#,
+        r#"(?i:(?:with|encrypted|(?:user|role)\s+\S+)\s+password\s+)\\*["'](?P<s>[^"'\\\n]{4,})"#,
     ),
+    flag(
+        &["PASSWORD FOR ", "password for "],
+        r#"(?i:set\s+password\s+for\s+\S+\s*=\s*(?:password\()?)\\*["'](?P<s>[^"'\\\n]{4,})"#,
+    ),
+    flag(
+        &["] =>"],
+        r"(?i-u:\[[a-z_]*(?:password|passwd|secret|token|api_?key)\]) => (?P<s>\S{6,})",
+    ),
+    Form {
+        name: "password",
+        signs: &["assword"],
+        pattern: r"^(?i)[a-z0-9_.\-]*password {2,}(?P<s>\S{8,})\s*$",
+        judge: is_random_bare,
+        in_line: true,
+    },
+    Form {
+        name: "password",
+        signs: &["assword", "ASSWORD", "asswd", "ASSWD", "asswort", "ass:", "ass=", "wd:", "wd="],
+        pattern: r#"^(?i)[\s>+\-*]*(?:export\s+|\S+:\s*)?[\w. \-]*(?:password|passwd|passwort|pass|pwd)\s*[:=]\s*(?P<s>[^\s"'`]{8,})\s*$"#,
+        judge: is_marked,
+        in_line: true,
+    },
     Form {
         name: "password",
         signs: &[

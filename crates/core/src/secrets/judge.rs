@@ -249,6 +249,15 @@ pub(super) fn is_mixed_in_case(value: &str) -> bool {
     is_mixed(value) && has(char::is_ascii_lowercase) && has(char::is_ascii_uppercase)
 }
 
+/// Whether a value that is all of its line has digits, letters in both cases and punctuation, as neither code nor
+/// prose has it.
+pub(super) fn is_marked(value: &str) -> bool {
+    const MARKS: [char; 14] =
+        ['&', '(', ')', ',', ';', '<', '>', '[', ']', '{', '|', '}', '!', '$'];
+    let has_marks = value.contains(MARKS) && !value.ends_with([',', ';', ')', '>', ']', '}']);
+    has_marks && is_mixed_in_case(value) && !value.contains("::") && !value.contains("()")
+}
+
 /// Whether it has a digit and a letter of ASCII, in upper or lower case: no mere word. A hash has both as well, so
 /// only patterns that name the text before the value use this.
 pub(super) fn is_mixed(value: &str) -> bool {

@@ -136,9 +136,39 @@ fn what_was_once_left_is_masked() {
         (encoded.clone(), &encoded),
         (format!("data {encoded}"), &encoded),
     ] {
-        let masked = mask(&text);
-        assert!(!masked.contains(secret) && masked.contains("‹masked: "), "{masked}");
-        assert_eq!(mask(&masked), masked);
+        gone(&text, secret);
+    }
+}
+
+fn gone(text: &str, secret: &str) {
+    let masked = mask(text);
+    assert!(!masked.contains(secret) && masked.contains("‹masked: "), "{masked}");
+    assert_eq!(mask(&masked), masked);
+}
+
+#[test]
+fn what_clients_and_databases_print_is_masked() {
+    let value = ["Tr0ub4", "dorXk9"].concat();
+    for text in [
+        format!("Success: Created user 2.\nPassword: {value}&R(9b\n"),
+        format!("spring.datasource.password={value}]x\n"),
+        format!("ALTER USER me PASSWORD '{value}'"),
+        format!("SET PASSWORD FOR 'me'@'%' = '{value}';"),
+        format!("[user] => me\n    [password] => {value}\n"),
+        format!("Key         Value\n---         -----\npassword    {value}\nusername    me"),
+        format!("{{\"SecretString\": \"{value}\"}}"),
+        format!(
+            "{{\"Name\": \"/a/password\", \"Type\": \"SecureString\", \"Value\": \"{value}\"}}"
+        ),
+        format!("{{\"type\": \"api\", \"key\": \"{value}{value}\"}}"),
+        format!(
+            "{{\"type\": \"oauth\", \"refresh\": \"{value}{value}\", \"access\": \"{value}{value}\", \
+                 \"expires\": 1}}"
+        ),
+        format!("AQ.Ab{value}{value}{value}{value}"),
+        format!("Private-Lines: 1\n{value}{value}\nPrivate-MAC: 00"),
+    ] {
+        gone(&text, &value);
     }
 }
 
