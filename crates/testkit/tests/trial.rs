@@ -57,10 +57,16 @@ fn a_reader_is_the_model_of_a_real_agent() {
             let reader = read(
                 plan.folder.clone(),
                 vec![
-                    json!({"text": "I write it.", "calls":
-                        [{"name": "write", "input": {"filePath": "a.txt", "content": name}}]}),
-                    json!({"text": "", "calls": [{"name": "bash", "input":
-                        {"command": "cat a.txt; echo $GIVEN $HOME", "description": "looks"}}]}),
+                    // The calls of an answer come one after the other, as a model writes them.
+                    json!({"text": "I write it.", "calls": [
+                        {"name": "write", "input": {"filePath": "a.txt", "content": "x y"}},
+                        {"name": "edit", "input":
+                            {"filePath": "a.txt", "oldString": "x", "newString": name}},
+                        {"name": "edit", "input":
+                            {"filePath": "a.txt", "oldString": " y", "newString": ""}},
+                        {"name": "bash", "input":
+                            {"command": "cat a.txt; echo $GIVEN $HOME", "description": "looks"}},
+                    ]}),
                     json!({"text": "Written."}),
                     json!({"text": format!("The word {name}.")}),
                 ],
@@ -88,13 +94,13 @@ fn a_reader_is_the_model_of_a_real_agent() {
         );
         let home = plan.folder.canonicalize().unwrap().join("sealed/home");
         let said = format!("{name}given-{name} {}", home.display());
-        assert!(shown[2].contains(&said), "{}", shown[2]);
-        assert!(shown[3].contains("user\nWhat did you write?"), "{}", shown[3]);
+        assert!(shown[1].contains(&said), "{}", shown[1]);
+        assert!(shown[2].contains("user\nWhat did you write?"), "{}", shown[2]);
         assert!(lines.last().is_some_and(|line| line.starts_with("turn 2 of 2")), "{lines:?}");
         let over = Reader::of(&plan.folder).next(Part::New, Duration::ZERO).unwrap();
         assert_eq!(over, Next::Over("every turn was said and answered".to_owned()));
         let took = ledger::of(&plan.folder).unwrap();
-        assert_eq!((took.requests, took.calls, took.again, took.changes), (4, 2, 0, 0));
+        assert_eq!((took.requests, took.calls, took.again, took.changes), (3, 4, 0, 0));
         assert!(took.billed < took.sent && took.largest < took.sent);
         assert!(!plan.project.join("opencode.json").exists(), "the project's files are its own");
     }

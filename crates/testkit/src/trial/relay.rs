@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use callstack_scripted_model::{RecordedRequest, RequestKind, prefix_common_bytes};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::folder::{Answer, Folder};
 use super::http::{self, Events, Request};
@@ -163,6 +163,17 @@ impl Shared {
     }
 }
 
+/// Returns how long a model writes a call with these arguments, at most some seconds.
+fn time_to_write(arguments: &Map<String, Value>) -> Duration {
+    /// A model writes some 80 tokens of four characters in a second.
+    const CHARACTER: Duration = Duration::from_millis(3);
+    const LEAST: Duration = Duration::from_millis(200);
+    const MOST: Duration = Duration::from_secs(2);
+    let characters = Value::from(arguments.clone()).to_string().len();
+    let characters = u32::try_from(characters).unwrap_or(u32::MAX);
+    CHARACTER.saturating_mul(characters).clamp(LEAST, MOST)
+}
+
 fn failure(why: &str) -> Value {
     json!({"error": {"message": why, "type": "trial"}})
 }
@@ -209,6 +220,11 @@ fn send(events: &mut Events<'_>, number: usize, answer: &Answer, usage: &Value) 
     for (index, call) in answer.calls.iter().enumerate() {
         let function =
             json!({"name": call.name, "arguments": Value::from(call.input.clone()).to_string()});
+        // The agent begins each call as soon as it has come. All at once, edits of one file would overwrite each other,
+        // and a command would run before the edit in front of it.
+        if index > 0 && !events.wait(time_to_write(&call.input)) {
+            return Err(io::Error::from(io::ErrorKind::BrokenPipe));
+        }
         let id = format!("call_{number}_{index}");
         let call = json!({"index": index, "id": id, "type": "function", "function": function});
         events.event(&chunk(json!({"tool_calls": [call]}), None).to_string())?;
