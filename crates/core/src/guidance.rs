@@ -17,8 +17,8 @@ pub const GUIDANCE: &str = "\
 
 Your work is a stack of frames. When one is popped, its steps leave your context; only what you return stays.
 
-- Push (stack_frame_push) before work of twenty calls and more with an outcome of its own, such as a \
-subtask; and before long output that you need once. Smaller parts share a frame.
+- Push (stack_frame_push) before work of twenty calls and more with an outcome of its own, and before long output \
+that you need once. Smaller parts share a frame.
 - In one answer, calls after a push or activate belong to its frame, words and calls before a pop to the frame it \
 ends. So plan and activate, or a last edit or commit, pop, the next push or activate and its first calls may share \
 one, in this order. How such calls ended is recorded beside the results: claim nothing that you have not seen.
@@ -30,7 +30,7 @@ paths, names, numbers, commands and outcome, decisions with reasons, open ends, 
 criterion whether it is met, and what was run and what only read.
 - Cannot be done? Pop as failed or blocked with what you learnt.
 - A frame that holds a user's request ends with your answer, nobody pops it. Push its long work.
-- Several such parts? Plan them (stack_frame_plan); stack_frame_activate starts the next. Finish children before \
+- Several parts of that size? Plan them (stack_frame_plan); stack_frame_activate starts the next. Finish children before \
 their parent. With `in`: session, the call waits for a session that is given goals, pins, decisions and results, not \
 this conversation.
 - A decision that others must follow: stack_add_decision, when you take it; it outlives its frame, for all below the \

@@ -106,14 +106,14 @@ fn told(call: &ToolCall) -> String {
 pub fn naming(num: u64, first: &ToolCall, calls: usize, chars: usize, dialect: Dialect) -> String {
     let (name, first, chars) = (name_of(num), told(first), thousands(chars));
     let calls = match calls {
-        1 => format!("the call `{first}` in the answer before this one"),
-        calls => format!("the {calls} calls from `{first}` on, up to the answer before this one"),
+        1 => format!("the call `{first}` before this answer"),
+        calls => format!("the {calls} calls from `{first}` on, before this answer"),
     };
     let pop = dialect.tool("stack_frame_pop");
     format!(
-        "{MARK} {name}: {calls}, {chars} characters. Needed no more, now or in a later turn? {pop} with since \
-         \"{name}\" takes them, and your steps up to that pop, out of your context. What you return stays, as do the \
-         user's words, what frames in them returned, and the open frame. First pop frames that were begun since."
+        "{MARK} {name}: {calls}, {chars} characters. Once they are needed no more, now or in a later turn, {pop} with \
+         since \"{name}\" takes all from there up to that pop out of your context, later steps too. What you return \
+         stays, as do the user's words, your answers to them, what frames returned, and calls after the pop."
     )
 }
 
@@ -141,8 +141,8 @@ pub fn overtaken(num: u64, changed: &[&str], read: usize, dialect: Dialect) -> S
         format!("{} of the {read} files", changed.len())
     };
     format!(
-        "{mark} {of} read there {were} changed since ({shown}{more}). {pop} with since \"{name}\" takes these \
-         steps, and yours up to that pop, out of your context.",
+        "{mark} {of} read there {were} changed since ({shown}{more}). {pop} with since \"{name}\" takes all from there \
+         up to that pop out of your context.",
         mark = overtaken_mark(num),
         shown = shown.join(", "),
         pop = dialect.tool("stack_frame_pop"),
@@ -154,7 +154,7 @@ pub fn overtaken(num: u64, changed: &[&str], read: usize, dialect: Dialect) -> S
 pub fn behind_a_turn(num: u64, dialect: Dialect) -> String {
     format!(
         "{mark} the user has asked for something else since. If they are needed no more, {pop} with since \"{name}\" \
-         takes them, and your steps up to that pop, out of your context.",
+         takes all from there up to that pop out of your context.",
         mark = overtaken_mark(num),
         pop = dialect.tool("stack_frame_pop"),
         name = name_of(num),

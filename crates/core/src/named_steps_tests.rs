@@ -66,7 +66,7 @@ fn ran(command: &str) -> ToolCall {
 fn steps_are_named_by_their_first_call() {
     insta::assert_snapshot!(
         naming(14, &ran("python probe.py\n# again"), 9, 35_000, Dialect::Stack),
-        @r#"[callstack] s14: the 9 calls from `python probe.py # again` on, up to the answer before this one, 35,000 characters. Needed no more, now or in a later turn? stack_frame_pop with since "s14" takes them, and your steps up to that pop, out of your context. What you return stays, as do the user's words, what frames in them returned, and the open frame. First pop frames that were begun since."#
+        @r#"[callstack] s14: the 9 calls from `python probe.py # again` on, before this answer, 35,000 characters. Once they are needed no more, now or in a later turn, stack_frame_pop with since "s14" takes all from there up to that pop out of your context, later steps too. What you return stays, as do the user's words, your answers to them, what frames returned, and calls after the pop."#
     );
     let read = ToolCall {
         tool: "read".to_owned(),
@@ -75,15 +75,15 @@ fn steps_are_named_by_their_first_call() {
     };
     insta::assert_snapshot!(
         naming(3, &read, 1, 1_234_567, Dialect::Flame),
-        @r#"[callstack] s3: the call `read src/'a'.rs` in the answer before this one, 1,234,567 characters. Needed no more, now or in a later turn? flame_pop with since "s3" takes them, and your steps up to that pop, out of your context. What you return stays, as do the user's words, what frames in them returned, and the open frame. First pop frames that were begun since."#
+        @r#"[callstack] s3: the call `read src/'a'.rs` before this answer, 1,234,567 characters. Once they are needed no more, now or in a later turn, flame_pop with since "s3" takes all from there up to that pop out of your context, later steps too. What you return stays, as do the user's words, your answers to them, what frames returned, and calls after the pop."#
     );
 }
 
 #[test]
 fn steps_whose_files_were_changed_are_offered_with_their_names() {
     let (changed, one) = (["a.rs", "b.rs"], ["a.rs"]);
-    insta::assert_snapshot!(overtaken(14, &changed, 3, Dialect::Stack), @r#"[callstack] s14 again: 2 of the 3 files read there were changed since (a.rs, b.rs). stack_frame_pop with since "s14" takes these steps, and yours up to that pop, out of your context."#);
-    insta::assert_snapshot!(overtaken(2, &one, 1, Dialect::Flame), @r#"[callstack] s2 again: the file read there was changed since (a.rs). flame_pop with since "s2" takes these steps, and yours up to that pop, out of your context."#);
+    insta::assert_snapshot!(overtaken(14, &changed, 3, Dialect::Stack), @r#"[callstack] s14 again: 2 of the 3 files read there were changed since (a.rs, b.rs). stack_frame_pop with since "s14" takes all from there up to that pop out of your context."#);
+    insta::assert_snapshot!(overtaken(2, &one, 1, Dialect::Flame), @r#"[callstack] s2 again: the file read there was changed since (a.rs). flame_pop with since "s2" takes all from there up to that pop out of your context."#);
     let many: Vec<String> = (0..9).map(|it| format!("{it}.rs")).collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
     let told = overtaken(2, &many, 9, Dialect::Stack);

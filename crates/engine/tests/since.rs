@@ -38,7 +38,7 @@ fn steps_are_named_once_where_closing_them_pays() {
         named.push(host.names().len());
     }
     assert_eq!(named, [0, 0, 0, 0, 0, 1, 1, 1, 1], "a later call stands behind what has a name");
-    assert_snapshot!(host.names()[0], @r#"[callstack] s1: the 5 calls from `read src/part_1.rs` on, up to the answer before this one, 30,000 characters. Needed no more, now or in a later turn? stack_frame_pop with since "s1" takes them, and your steps up to that pop, out of your context. What you return stays, as do the user's words, what frames in them returned, and the open frame. First pop frames that were begun since."#);
+    assert_snapshot!(host.names()[0], @r#"[callstack] s1: the 5 calls from `read src/part_1.rs` on, before this answer, 30,000 characters. Once they are needed no more, now or in a later turn, stack_frame_pop with since "s1" takes all from there up to that pop out of your context, later steps too. What you return stays, as do the user's words, your answers to them, what frames returned, and calls after the pop."#);
     assert!(host.sent().contains("msg_07: think read(src/part_6.rs) + [callstack] s1\n"));
     // Another run of work gets a name of its own.
     for _ in 0..9 {
@@ -143,7 +143,7 @@ fn steps_whose_files_were_changed_since_are_offered_once_more() {
     }
     let offered = again(&host);
     assert_eq!(offered.len(), 1, "once: {offered:?}");
-    assert_snapshot!(offered[0], @r#"[callstack] s1 again: 3 of the 5 files read there were changed since (src/part_1.rs, src/part_2.rs, src/part_3.rs). stack_frame_pop with since "s1" takes these steps, and yours up to that pop, out of your context."#);
+    assert_snapshot!(offered[0], @r#"[callstack] s1 again: 3 of the 5 files read there were changed since (src/part_1.rs, src/part_2.rs, src/part_3.rs). stack_frame_pop with since "s1" takes all from there up to that pop out of your context."#);
     host.since("s1").unwrap();
 }
 
@@ -157,7 +157,7 @@ fn steps_behind_which_the_user_spoke_are_offered_once_more() {
     }
     let offered = again(&host);
     assert_eq!(offered.len(), 1, "once: {offered:?}");
-    assert_snapshot!(offered[0], @r#"[callstack] s1 again: the user has asked for something else since. If they are needed no more, stack_frame_pop with since "s1" takes them, and your steps up to that pop, out of your context."#);
+    assert_snapshot!(offered[0], @r#"[callstack] s1 again: the user has asked for something else since. If they are needed no more, stack_frame_pop with since "s1" takes all from there up to that pop out of your context."#);
     host.since("s1").unwrap();
 }
 

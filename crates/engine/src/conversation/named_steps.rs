@@ -5,7 +5,7 @@ mod overtaken;
 
 use callstack_core::decide::nearest_chosen;
 use callstack_core::event::Event;
-use callstack_core::evidence::Activity;
+use callstack_core::evidence::{Action, Activity};
 use callstack_core::fold::{Folded, Placement, since};
 use callstack_core::frame::{FrameNum, Status};
 use callstack_core::masking::outputs::Request;
@@ -34,6 +34,8 @@ const LOOK: usize = 4_000;
 /// Calls of the model in which a turn usually ends once its last planned frame has ended: the whole is checked,
 /// committed and told to the user. For that the steps in front may be needed, and closing them saves little.
 const LAST_CALLS: usize = 8;
+/// The same once it has committed.
+const AFTER_COMMIT: usize = 3;
 
 /// The state of naming in this process.
 #[derive(Debug, Default)]
@@ -80,6 +82,11 @@ pub(super) fn marks<'a>(
 /// Whether a call is work that has a result, and not one of ours or the todo list's.
 fn is_work(call: &ToolCall) -> bool {
     call.state == CallState::Completed && Doing::of(std::iter::once(call.tool.as_str())).is_some()
+}
+
+/// Whether a call's command makes a commit.
+fn commits(call: &ToolCall) -> bool {
+    matches!(&call.action, Action::Ran(command) if command.contains("git commit"))
 }
 
 fn is_step(message: &Message) -> bool {
@@ -143,13 +150,14 @@ impl Conversation {
         (request.up_to(self.transcript.len()) + newest, calls)
     }
 
-    /// Whether a planned frame ended a few calls ago, and the user has not spoken since.
-    fn has_just_ended_a_plan(&self) -> bool {
+    /// Whether a planned frame ended or a commit was made a few calls ago, and the user has not spoken since.
+    fn is_coming_to_its_end(&self) -> bool {
         let ends = live(&self.spans).into_iter().filter(|it| it.origin == SpanOrigin::Activate);
         let ends: Vec<String> = ends.filter_map(|it| it.live_close()?.message.clone()).collect();
         let agent = |message: &&Message| message.role == Role::Assistant;
-        let newest = self.messages().rev().take_while(agent).take(LAST_CALLS);
-        !ends.is_empty() && newest.into_iter().any(|message| ends.contains(&message.id))
+        let newest = || self.messages().rev().take_while(agent);
+        newest().take(LAST_CALLS).any(|message| ends.contains(&message.id))
+            || newest().take(AFTER_COMMIT).any(|message| message.calls().any(|call| commits(call)))
     }
 
     /// Whether the steps from a call on up to another one are sent, and no frame that somebody chose began in them
@@ -271,13 +279,13 @@ impl Folding {
             && conversation.step_frame.is_some()
             && (conversation.unnamed(&conversation.sent).is_some()
                 || conversation.overtaken(&conversation.sent).is_some());
-        Ok(named && !self.may_be_needed_for_plans(conversation)?)
+        Ok(named && !self.may_still_be_needed(conversation)?)
     }
 
-    /// Whether planned frames come next in the open frame, for which reads before they begin are made, or the last
-    /// of them has just ended.
-    fn may_be_needed_for_plans(&self, conversation: &Conversation) -> Result<bool, EngineError> {
-        if conversation.has_just_ended_a_plan() {
+    /// Whether planned frames come next in the open frame, for which reads before they begin are made, or the turn
+    /// comes to its end.
+    fn may_still_be_needed(&self, conversation: &Conversation) -> Result<bool, EngineError> {
+        if conversation.is_coming_to_its_end() {
             return Ok(true);
         }
         self.kernel.read(|view| {
@@ -302,9 +310,7 @@ impl Folding {
         }
         let unnamed = conversation.unnamed(&folded.ops);
         let overtaken = conversation.overtaken(&folded.ops);
-        if (unnamed.is_none() && overtaken.is_none())
-            || self.may_be_needed_for_plans(conversation)?
-        {
+        if (unnamed.is_none() && overtaken.is_none()) || self.may_still_be_needed(conversation)? {
             return Ok(folded);
         }
         let Some(unnamed) = unnamed else {
