@@ -196,14 +196,16 @@ pub(crate) fn make(project: &Path, folder: &Path) -> io::Result<()> {
     fs::create_dir_all(folder)
 }
 
-/// Writes a file by way of a temporary one beside it: OpenCode may be loading the file, and the disk may be full.
+/// Writes a file by way of a temporary one beside it: OpenCode may be loading the file, and the disk may be full. One
+/// that is there keeps its mode: it may hold the keys of other programs.
 pub(crate) fn write(folder: &Path, file: &Path, text: &str) -> io::Result<()> {
     unfinished::sweep(folder);
     let mut builder = unfinished::builder();
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt as _;
-        builder.permissions(fs::Permissions::from_mode(0o644));
+        let kept = fs::metadata(file).map(|metadata| metadata.permissions().mode() & 0o777);
+        builder.permissions(fs::Permissions::from_mode(kept.unwrap_or(0o644)));
     }
     let mut beside = builder.tempfile_in(folder)?;
     beside.write_all(text.as_bytes())?;

@@ -185,6 +185,31 @@ fn the_entry_is_written_for_programs_that_are_there_and_taken_out_again() {
     "#);
 }
 
+/// It may hold the keys of other servers.
+#[cfg(unix)]
+#[test]
+fn a_file_that_is_there_keeps_its_mode() {
+    use std::fs::{Permissions, set_permissions};
+    use std::os::unix::fs::PermissionsExt as _;
+    let desk = TestEnv::without_store();
+    let (claude, codex) = (desk.sealed.home().join(".claude"), desk.sealed.home().join(".codex"));
+    std::fs::create_dir(claude).unwrap();
+    std::fs::create_dir(&codex).unwrap();
+    let files = [desk.project().join(".mcp.json"), codex.join("config.toml")];
+    std::fs::write(&files[0], "{\"mcpServers\": {\"other\": {\"command\": \"x\"}}}\n").unwrap();
+    std::fs::write(&files[1], "model = \"x\"\n").unwrap();
+    for args in [&["init", "mcp"][..], &["init", "mcp", "--remove"]] {
+        for file in &files {
+            set_permissions(file, Permissions::from_mode(0o600)).unwrap();
+        }
+        desk.ok(args);
+        for file in &files {
+            let mode = std::fs::metadata(file).unwrap().permissions().mode() & 0o777;
+            assert_eq!(mode, 0o600, "{args:?}: {}", file.display());
+        }
+    }
+}
+
 #[test]
 fn the_entry_names_the_command_where_the_path_leads_to_it() {
     let desk = TestEnv::without_store();
