@@ -28,6 +28,8 @@ pub(crate) const FOLDER: &str = "stack";
 pub(crate) const FLAME: &str = "flame";
 pub(crate) const STATE: &str = "state.json";
 pub(crate) const FRAMES: &str = "frames";
+/// The folder of the project's presets, which are the user's and may be shared.
+pub(crate) const PRESETS: &str = "presets";
 /// The file that keeps git away from the files.
 pub(crate) const IGNORE: &str = ".gitignore";
 
@@ -148,7 +150,7 @@ pub(crate) fn prepare(folder: &Path) -> Result<(), EngineError> {
         restrict(folder).map_err(failed)?;
     }
     fs::create_dir_all(folder.join(FRAMES)).map_err(failed)?;
-    keep_from_git(folder, folder.join(STATE).exists()).map_err(failed)
+    keep_from_git(folder, folder.join(STATE).exists(), Some(PRESETS)).map_err(failed)
 }
 
 /// Makes sure that neither the folder nor the one of frames in it is a link, which may have come with the

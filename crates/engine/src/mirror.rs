@@ -388,7 +388,7 @@ fn names(folder: &Path) -> Result<HashSet<String>, EngineError> {
     Ok(names)
 }
 
-/// Renames files of another store or program, so that nothing of them is lost.
+/// Renames files of another store or program, so that nothing of them is lost. Presets stay where they are.
 fn set_aside(folder: &Path) -> Result<(), EngineError> {
     let name = folder.file_name().unwrap_or_default().to_string_lossy();
     let named = |n: u32| folder.with_file_name(format!("{name}.before-{n}"));
@@ -397,8 +397,15 @@ fn set_aside(folder: &Path) -> Result<(), EngineError> {
         n += 1;
     }
     let free = named(n);
-    fs::rename(folder, &free)
-        .map_err(|source| StoreError::Io { path: folder.to_path_buf(), source }.into())
+    let failed = |source| StoreError::Io { path: folder.to_path_buf(), source };
+    fs::rename(folder, &free).map_err(failed)?;
+    let presets = free.join(layout::PRESETS);
+    if presets.is_dir() {
+        fs::create_dir(folder)
+            .and_then(|()| fs::rename(&presets, folder.join(layout::PRESETS)))
+            .map_err(failed)?;
+    }
+    Ok(())
 }
 
 fn stamp(folder: &Path) -> Stamp {

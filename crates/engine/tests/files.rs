@@ -87,7 +87,7 @@ fn hold_the_tree_once_the_process_has_ended() {
     assert_eq!(state.frames.len(), 4);
     agree(folder.path(), &state);
     let ignored = fs::read_to_string(folder.path().join(".opencode/stack/.gitignore")).unwrap();
-    assert_eq!(ignored, "*\n");
+    assert_eq!(ignored, "*\n!/presets/\n!/presets/**\n", "presets may be shared");
 }
 
 #[test]
@@ -193,7 +193,7 @@ fn what_a_killed_process_left_behind_is_made_up_for() {
 }
 
 #[test]
-fn of_another_program_are_set_aside() {
+fn of_another_program_are_set_aside_but_presets() {
     for (state, frame) in [
         (
             r#"{"version":1,"frames":{"ses_old":{"sessionID":"ses_old","status":"completed"}},"rootFrameIDs":["ses_old"],"updatedAt":1}"#,
@@ -208,10 +208,13 @@ fn of_another_program_are_set_aside() {
         let stack = folder.path().join(".opencode/stack");
         fs::create_dir_all(stack.join("frames")).unwrap();
         fs::write(stack.join("state.json"), state).unwrap();
+        fs::create_dir(stack.join("presets")).unwrap();
+        fs::write(stack.join("presets/mine.toml"), "").unwrap();
         if let Some(frame) = frame {
             fs::write(stack.join("frames/ses_old.json"), frame).unwrap();
         }
         agree(folder.path(), &worked(&folder, true));
+        assert!(stack.join("presets/mine.toml").is_file());
         let aside = folder.path().join(".opencode/stack.before-1");
         assert_eq!(fs::read_to_string(aside.join("state.json")).unwrap(), state);
         if let Some(frame) = frame {

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::link::AGENT;
 use super::tools::{taken, text};
-use super::{Format, Left, Parent, Recording, Skipped, Usage, lines};
+use super::{Format, Left, Parent, Recording, Skipped, Usage, lines, reported};
 use assembly::assemble;
 pub(super) use assembly::handed_on;
 use branch::Branches;
@@ -159,7 +159,7 @@ fn aside(recording: &Recording, order: &[String], left: Vec<(usize, Entry)>) -> 
 
 /// Reads the provider's report: `input_tokens` are those without any part of a cache.
 fn usage(value: &Value) -> Option<Usage> {
-    let count = |name: &str| value[name].as_u64().unwrap_or_default();
+    let count = |name: &str| reported(&value[name]);
     let cached = count("cache_read_input_tokens");
     let usage = Usage {
         input: count("input_tokens") + count("cache_creation_input_tokens") + cached,

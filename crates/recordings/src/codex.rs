@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 
 use super::tools::{self, open_call, taken, text, time, words};
 use super::transcript::{Answer, Transcript};
-use super::{Format, Parent, Recorded, RecordedPart, Recording, Usage, lines};
+use super::{Format, Parent, Recorded, RecordedPart, Recording, Usage, lines, reported};
 
 /// A rollout as it is read.
 struct Rollout {
@@ -388,7 +388,7 @@ pub(super) fn handed_on(tool: &str, input: &Value) -> Option<Division> {
 }
 
 fn usage(told: &Value) -> Option<Usage> {
-    let count = |name: &str| told[name].as_u64();
+    let count = |name: &str| told[name].is_u64().then(|| reported(&told[name]));
     Some(Usage {
         input: count("input_tokens")?,
         cached: count("cached_input_tokens").unwrap_or_default(),

@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use super::tools::{self, open_call, taken, text, time, words};
 use super::transcript::{Answer, Transcript};
-use super::{Format, Parent, Recorded, RecordedPart, Recording, Usage, lines};
+use super::{Format, Parent, Recorded, RecordedPart, Recording, Usage, lines, reported};
 
 #[derive(Deserialize)]
 struct Export<'a> {
@@ -198,7 +198,7 @@ pub(super) fn handed_on(tool: &str, input: &Value) -> Option<Division> {
 
 /// `input` are those tokens that no cache had a part in.
 fn usage(told: &Value) -> Option<Usage> {
-    let count = |value: &Value| value.as_u64().unwrap_or_default();
+    let count = reported;
     let cached = count(&told["cache"]["read"]);
     let usage = Usage {
         input: count(&told["input"]) + count(&told["cache"]["write"]) + cached,

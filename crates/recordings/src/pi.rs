@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::tools::{self, open_call, taken, text, time, words};
 use super::transcript::{Answer, Transcript};
-use super::{Format, LEFT, Left, Recorded, RecordedPart, Recording, Usage, lines};
+use super::{Format, LEFT, Left, Recorded, RecordedPart, Recording, Usage, lines, reported};
 
 /// A record of the tree.
 struct Entry {
@@ -212,7 +212,7 @@ fn user_parts(content: &Value) -> Vec<RecordedPart> {
 
 /// `input` are those tokens that no cache had a part in.
 fn usage(told: &Value) -> Option<Usage> {
-    let count = |name: &str| told[name].as_u64().unwrap_or_default();
+    let count = |name: &str| reported(&told[name]);
     let cached = count("cacheRead");
     let usage = Usage {
         input: count("input") + count("cacheWrite") + cached,

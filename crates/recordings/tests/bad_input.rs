@@ -22,6 +22,32 @@ fn refused(name: &str, content: &[u8]) -> String {
 }
 
 #[test]
+fn tokens_that_nobody_can_have_sent_are_no_fault() {
+    let most = u64::MAX.to_string();
+    for (name, counts) in [
+        (
+            "claude-code/5e55-0001.jsonl",
+            ["\"input_tokens\": 10", "\"cache_read_input_tokens\": 90"],
+        ),
+        ("opencode.json", ["\"input\": 50", "\"output\": 12"]),
+        ("codex.jsonl", ["\"input_tokens\": 1000", "\"input_tokens\": 1200"]),
+        ("pi.jsonl", ["\"input\": 10", "\"output\": 20"]),
+    ] {
+        let text = fs::read_to_string(fixture(name)).unwrap();
+        let changed = counts.iter().fold(text.clone(), |text, count| {
+            let (name, _) = count.split_once(':').unwrap();
+            text.replace(count, &format!("{name}: {most}"))
+        });
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("session.json");
+        fs::write(&path, &changed).unwrap();
+        let recordings = read(&path).unwrap();
+        assert!(recordings[0].messages.len() > 1, "{name}");
+        assert!(changed != text, "{name} has other counts");
+    }
+}
+
+#[test]
 fn what_is_no_session_is_refused_with_what_it_is() {
     let export = fs::read(fixture("opencode.json")).unwrap();
     for (content, why) in [

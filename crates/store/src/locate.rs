@@ -96,32 +96,39 @@ pub fn prepare(project: &Path) -> Result<PathBuf, StoreError> {
         Ok(_) => {}
     }
     // A read-only store stays usable without it.
-    drop(keep_from_git(&folder, folder.join(DATABASE).exists()));
+    drop(keep_from_git(&folder, folder.join(DATABASE).exists(), None));
     Ok(folder)
 }
 
-/// Makes git ignore a folder of callstack's own. An existing `.gitignore` stays if the folder `is_used`, since the user
-/// may have changed it; in a new folder it came with the project, and may let git track files that will be made there.
-pub fn keep_from_git(folder: &Path, is_used: bool) -> io::Result<()> {
+/// Makes git ignore a folder of callstack's own, but for the folder `shared` in it. An existing `.gitignore` stays if
+/// the folder `is_used`, since the user may have changed it; in a new folder it came with the project, and may let git
+/// track files that will be made there.
+pub fn keep_from_git(folder: &Path, is_used: bool, shared: Option<&str>) -> io::Result<()> {
     let ignore = folder.join(".gitignore");
+    let shared = shared.map(|name| format!("!/{name}/\n!/{name}/**\n"));
+    let text = format!("*\n{}", shared.unwrap_or_default());
     let mut how = OpenOptions::new();
     if fs::symlink_metadata(&ignore).is_err() {
         how.create_new(true);
-    } else if is_used || ignores_all(&ignore) {
+    } else if is_used || read(&ignore).is_ok_and(|found| found == text || ignores_all(&found)) {
         return Ok(());
     } else {
         how.truncate(true);
     }
-    open_plain(how.write(true), &ignore)?.write_all(b"*\n")
+    open_plain(how.write(true), &ignore)?.write_all(text.as_bytes())
+}
+
+fn read(path: &Path) -> io::Result<String> {
+    open_plain(OpenOptions::new().read(true), path).and_then(io::read_to_string)
 }
 
 /// Whether a file makes git ignore everything beside it.
-pub(crate) fn ignores_all(path: &Path) -> bool {
-    let text = open_plain(OpenOptions::new().read(true), path).and_then(io::read_to_string);
-    text.is_ok_and(|text| {
-        text.lines().any(|line| line.trim() == "*")
-            && !text.lines().any(|line| line.starts_with('!'))
-    })
+pub(crate) fn is_ignoring_all(path: &Path) -> bool {
+    read(path).is_ok_and(|text| ignores_all(&text))
+}
+
+fn ignores_all(text: &str) -> bool {
+    text.lines().any(|line| line.trim() == "*") && !text.lines().any(|line| line.starts_with('!'))
 }
 
 fn private(folder: &Path) -> io::Result<()> {

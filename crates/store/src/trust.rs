@@ -24,7 +24,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::error::StoreError;
-use crate::locate::{DATABASE, FOLDER, ignores_all, prepare};
+use crate::locate::{DATABASE, FOLDER, is_ignoring_all, prepare};
 use crate::plain::read_plain;
 use record::Records;
 use store_folder::Content;
@@ -195,7 +195,7 @@ impl Registry {
         let ignore = Path::new(FOLDER).join(".gitignore");
         // In a new store it gives way.
         let is_used = project.join(FOLDER).join(DATABASE).exists();
-        let ignores_all = || ignores_all(&project.join(&ignore));
+        let ignores_all = || is_ignoring_all(&project.join(&ignore));
         paths.retain(|path| *path != ignore || (is_used && !ignores_all()));
         Ok(paths)
     }

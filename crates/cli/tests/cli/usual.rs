@@ -165,7 +165,7 @@ fn a_dry_run_takes_over_no_frames_of_the_project_either() {
     assert_eq!(desk.json(&["import", "--dry-run"])["frames"]["imported"], 1);
     assert!(!desk.project().join(".callstack").exists(), "only looked");
     assert_eq!(desk.sealed.read(path).unwrap(), frame);
-    desk.run(&["push", "Own", "--here"]);
+    desk.ok(&["push", "Own", "--here"]);
     let told = listed("a store is there");
     assert!(told.contains("1 frame would be imported"), "{told}");
     assert!(!desk.run(&["tree"]).stdout.contains("Theirs"));

@@ -120,7 +120,8 @@ impl Distrust {
             ),
             Self::Tracked { .. } => format!(
                 "{unused} A store is never committed: `git rm -r --cached {FOLDER}` takes it out of the \
-                 repository. If you did not put it there, delete the folder {FOLDER}."
+                 repository. Where a branch brought it, check out another one. Delete the folder {FOLDER} only if \
+                 callstack has never worked here: it holds what is yours."
             ),
             Self::Unclear { .. } => {
                 format!("{unused} Have `git ls-files {FOLDER}` work there, and try again.")
