@@ -17,7 +17,7 @@ pub const GUIDANCE: &str = "\
 
 Your work is a stack of frames. When one is popped, its steps leave your context; only what you return stays.
 
-- Push (stack_frame_push) before work of twenty calls and more with an outcome of its own, and before long output \
+- Push (stack_frame_push) before work of twenty tool calls and more with an outcome of its own, and before long output \
 that you need once. Smaller parts share a frame.
 - In one answer, calls after a push or activate belong to its frame, words and calls before a pop to the frame it \
 ends. So plan and activate, or a last edit or commit, pop, the next push or activate and its first calls may share \
@@ -49,7 +49,7 @@ const FLAME_GUIDANCE: &str = "\
 Your work is a stack of frames, like function calls. When it is popped, its steps leave your context; only what you \
 return stays.
 
-- Push (flame_push) before work of twenty calls and more with an outcome of its own: a subtask, an investigation, an \
+- Push (flame_push) before work of twenty tool calls and more with an outcome of its own: a subtask, an investigation, an \
 attempt; and before long output that you need once (probes, surveys).
 - In one answer, calls after a push or activate belong to its frame, calls before a pop to the frame it ends. So a \
 pop, the next push or activate and its first calls may share one, in this order.

@@ -93,7 +93,7 @@ pub(super) fn summaries(output: &str) -> Vec<Summary> {
     let mut has: Vec<&str> = Vec::new();
     let mut ran: Option<u64> = None;
     for line in output.lines().skip(skipped) {
-        let line = line.trim();
+        let line = without_count(line.trim());
         if let Some(counts) = go_package(line) {
             has.clear();
             // It counts packages, unlike others, which count tests.
@@ -130,6 +130,19 @@ pub(super) fn summaries(output: &str) -> Vec<Summary> {
         }
     }
     found
+}
+
+/// Returns a line without the count that `uniq -c` puts in front of it.
+fn without_count(line: &str) -> &str {
+    let is_number = |word: &str| !word.is_empty() && word.bytes().all(|it| it.is_ascii_digit());
+    match line.split_once(' ') {
+        Some((count, rest)) if is_number(count) => {
+            let rest = rest.trim_start();
+            let begins = rest.split(' ').next().is_some_and(is_number);
+            if begins { rest } else { line }
+        }
+        _ => line,
+    }
 }
 
 /// `335 passed, 16 skipped in 2.25s`, between signs or not.
@@ -314,6 +327,7 @@ mod tests {
                 "1 passed, 1 failed",
             ),
             ("  12 passing (30ms)\n  1 failing", "12 passed, 1 failed"),
+            ("      1 189 failed, 37 passed in 3.20s", "37 passed, 189 failed"),
             ("# tests 6\n# pass 5\n# fail 1", "5 passed, 1 failed"),
             ("Tests run: 5, Failures: 1, Errors: 1, Skipped: 1", "2 passed, 2 failed, 1 skipped"),
             ("Tests run: 1, Failures: 2", "none"),
