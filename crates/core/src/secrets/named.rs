@@ -1,5 +1,6 @@
 //! Values that are secrets by their names: in settings, code, JSON, headers, command lines.
 
+mod apart;
 mod lists;
 
 use std::ops::Range;
@@ -18,9 +19,6 @@ const SPACE: usize = 60;
 /// Fewest bytes of a value, and the most by which it is judged, so that texts with many names don't take long.
 const LEAST: usize = 6;
 const JUDGED: usize = 128;
-/// The words before the value of a pair, and the bytes between its name and its value.
-const VALUES: [&str; 3] = ["value", "Value", "ParameterValue"];
-const BETWEEN: usize = 160;
 /// Bytes before a name in which its line has to begin.
 const LINE: usize = 400;
 
@@ -188,129 +186,6 @@ impl<'a> Name<'a> {
                 || (is_set && (self.is_password() || !value.contains(char::is_whitespace)))
                 || (is_number && self.is_password() && is_value(value))
                 || (value.contains(' ') && is_likely_phrase(value)))
-    }
-
-    fn without_a_sign(&self, at: usize) -> Option<Range<usize>> {
-        self.element(at)
-            .or_else(|| self.next_element(at))
-            .or_else(|| self.record(at))
-            .or_else(|| self.argument(at))
-            .or_else(|| self.pair(at))
-            .or_else(|| (at > self.end && !self.is_quoted).then(|| self.behind_a_space(at))?)
-    }
-
-    /// `<name>value</name>`.
-    fn element(&self, at: usize) -> Option<Range<usize>> {
-        let before = self.text.get(..self.place.start)?;
-        let rest = self.text.get(at..)?;
-        let length = [("<", ">"), ("&lt;", "&gt;"), ("\\u003c", "\\u003e")]
-            .iter()
-            .find(|(open, close)| before.ends_with(open) && rest.starts_with(close))
-            .map(|(_, close)| close.len())?;
-        let ends = |char: char| char.is_whitespace() || matches!(char, '<' | '&' | '\\' | '"');
-        let judge = if self.is_password() { is_likely } else { is_likely_and_no_name };
-        self.bare(at + length, ends, LEAST, judge)
-    }
-
-    /// `<td>name</td><td>value</td>`.
-    fn next_element(&self, at: usize) -> Option<Range<usize>> {
-        const TAGS: usize = 4;
-        if !self.text.get(..self.place.start)?.ends_with('>') {
-            return None;
-        }
-        let mut from = self.behind_lines(at);
-        for _ in 0..TAGS {
-            let rest = self.text.get(from..)?;
-            if !rest.starts_with('<') {
-                break;
-            }
-            let length = rest.get(..rest.floor_char_boundary(SPACE))?.find('>')? + 1;
-            from = self.behind_lines(from + length);
-        }
-        let ends = |char: char| char.is_whitespace() || matches!(char, '<' | '&' | '"');
-        let judge = if self.is_password() { is_likely_and_no_name } else { is_strong };
-        self.bare(from, ends, LEAST, judge).filter(|_| from > at)
-    }
-
-    /// `name | value` on a line of its own, as databases print a row over several lines.
-    fn record(&self, at: usize) -> Option<Range<usize>> {
-        let rest = self.text.get(at..)?.strip_prefix("| ")?;
-        if !matches!(self.line_before().trim(), "" | "|") {
-            return None;
-        }
-        let from = self.behind_space(self.text.len() - rest.len());
-        let judge = if self.is_password() { is_likely_and_no_name } else { is_strong };
-        let found = self.bare(from, ends_bare, LEAST, judge)?;
-        let behind = self.text.get(found.end..)?.trim_start_matches([' ', '|', '\r']);
-        (behind.is_empty() || behind.starts_with('\n')).then_some(found)
-    }
-
-    /// `define('NAME', 'value')` and the like.
-    fn argument(&self, at: usize) -> Option<Range<usize>> {
-        if !self.is_quoted || !self.text.get(at..)?.starts_with(',') {
-            return None;
-        }
-        let before = self.text.get(..self.place.start)?;
-        let quote = escaped::quote_at_end(before)?;
-        let is_call = before.strip_suffix(quote)?.trim_end().ends_with('(');
-        let from = self.behind_space(at + 1);
-        let inner = escaped::quoted(self.text, from).filter(|_| is_call)?;
-        let judge = if self.is_password() { is_likely } else { is_likely_and_no_name };
-        (inner.len() >= LEAST && self.is(&inner, judge)).then_some(inner)
-    }
-
-    /// `name: NAME, value: value`, in whichever way pairs are written.
-    fn pair(&self, at: usize) -> Option<Range<usize>> {
-        const CALLED: [&str; 5] = ["name", "Name", "key", "Key", "NAME"];
-        let mut before = self.line_before();
-        before = before.strip_suffix(escaped::quote_at_end(before).unwrap_or_default())?;
-        before = before.trim_end().strip_suffix(['=', ':'])?.trim_end();
-        before = before.strip_suffix(escaped::quote_at_end(before).unwrap_or_default())?;
-        if !CALLED.iter().any(|called| before.ends_with(called)) {
-            return None;
-        }
-        let rest = self.text.get(at..)?;
-        let rest = rest.get(..rest.floor_char_boundary(BETWEEN))?;
-        // Such as the type that stands between them, in the same object or tag.
-        let rest = rest.get(..rest.find(['{', '}', '>']).unwrap_or(rest.len()))?;
-        let begins = |(place, value): &(usize, &str)| {
-            let (before, behind) = (rest.get(..*place), rest.get(place + value.len()..));
-            let is_apart = |char: char| !char.is_alphanumeric() && !"_-.".contains(char);
-            before.is_some_and(|it| it.ends_with(is_apart))
-                && behind.is_some_and(|it| it.starts_with(is_apart))
-        };
-        let places = VALUES.iter().flat_map(|value| rest.match_indices(value));
-        match places.filter(begins).min() {
-            Some((place, value)) => self.value_after(at + place + value.len()),
-            None => self.value_before(self.place.start - self.line_before().len() + before.len()),
-        }
-    }
-
-    /// `value: value, name: NAME`, where `end` is the place before the sign of the name.
-    fn value_before(&self, end: usize) -> Option<Range<usize>> {
-        let begin = self.text.ceil_char_boundary(end.saturating_sub(BETWEEN));
-        let around = self.text.get(begin..end)?;
-        let object = around.rsplit(['{', '}', '>']).next()?;
-        let at =
-            VALUES.iter().filter_map(|value| Some(object.rfind(value)? + value.len())).max()?;
-        let found = self.value_after(end - object.len() + at)?;
-        let between = self.text.get(found.end..end)?;
-        // Another item of a list begins there.
-        let is_same = !between.contains("\n- ") && between.matches('\n').count() < 2;
-        is_same.then_some(found)
-    }
-
-    /// Returns the value after the word that announces it, if that is a secret.
-    fn value_after(&self, end: usize) -> Option<Range<usize>> {
-        let end = end + escaped::quote(self.text.get(end..)?).map_or(0, str::len);
-        let end = self.behind_space(end);
-        let (_, length) = escaped::sign(self.text.get(end..)?)?;
-        let from = self.behind_space(end + length);
-        let judge = if self.is_password() { is_likely_bare } else { is_likely_and_no_name };
-        match escaped::quoted(self.text, from) {
-            Some(inner) => (inner.len() >= LEAST && self.is(&inner, judge)).then_some(inner),
-            None => self.bare(from, ends_bare, LEAST, judge),
-        }
     }
 
     /// Returns a value in the middle of a line, if neither code nor prose looks like it.
