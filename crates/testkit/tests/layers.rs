@@ -21,6 +21,7 @@ pub(crate) const LAYERS: [(&str, &[&str]); 9] = [
             "error",
             "files",
             "handles",
+            "hint",
             "lock",
             "masking",
             "outputs",
