@@ -1,6 +1,7 @@
 //! Calls that were made together with the end of a span: the author of the results had not seen their ends.
 
 use super::gather::command_line;
+use super::runners::{Summary, summaries};
 use super::{Action, errors};
 use crate::secrets::mask;
 use crate::text::cap;
@@ -9,13 +10,10 @@ use crate::transcript::{CallState, ToolCall};
 /// The longest name that is shown, in bytes.
 const NAME: usize = 160;
 
-/// Returns the outcome of a call that the results could not take into account: that it failed, or, where it has none
-/// yet, that its end was not observed. None for a call that went well.
+/// Returns the outcome of a call that the results could not take into account: that it failed, that a command or a
+/// change went well, or, where it has none yet, that its end was not observed. None for a call that only looked.
 pub fn unseen_outcome(call: &ToolCall, project: &str) -> Option<String> {
     let is_open = call.state == CallState::Open;
-    if !is_open && !call.has_failed() {
-        return None;
-    }
     let name = match &call.action {
         Action::Ran(command) => format!("`{}`", command_line(command, project)),
         Action::Read(path) => named(call, path),
@@ -24,6 +22,17 @@ pub fn unseen_outcome(call: &ToolCall, project: &str) -> Option<String> {
     };
     if is_open {
         return Some(format!("{name}: how it ended was not seen"));
+    }
+    if !call.has_failed() {
+        return match (&call.action, call.exit) {
+            (Action::Ran(_), Some(0)) => {
+                let said = Summary::sum(&summaries(call.output_text()));
+                let said = said.map_or_else(String::new, |it| format!(": {}", it.said));
+                Some(format!("{name} ended with exit 0{said}"))
+            }
+            (Action::Wrote(_), _) => Some(format!("{name} was done")),
+            _ => None,
+        };
     }
     let exit = call.exit.filter(|exit| *exit != 0);
     let how = exit.map_or_else(|| "failed".to_owned(), |exit| format!("failed with exit {exit}"));
@@ -50,16 +59,22 @@ mod tests {
     #[test]
     fn only_what_the_results_could_not_know_is_told() {
         let ran = || Action::Ran("cargo  test -p x".to_owned());
-        let wrote = Action::Wrote(vec!["src/a.rs".to_owned()]);
+        let wrote = || Action::Wrote(vec!["src/a.rs".to_owned()]);
+        let read = Action::Read("src/a.rs".to_owned());
         let told = |call: &ToolCall| unseen_outcome(call, "");
         let (open, completed, failed) = (CallState::Open, CallState::Completed, CallState::Failed);
-        assert_eq!(told(&of(ran(), Some(0), completed, "ok")), None);
+        assert_eq!(told(&of(read, None, completed, "ok")), None);
+        assert_eq!(
+            told(&of(ran(), Some(0), completed, "ok\n12 passed in 0.1s\n")).unwrap(),
+            "`cargo test -p x` ended with exit 0: 12 passed"
+        );
+        assert_eq!(told(&of(wrote(), None, completed, "ok")).unwrap(), "edit src/a.rs was done");
         assert_eq!(
             told(&of(ran(), Some(101), completed, "running\nerror: test failed\n")).unwrap(),
             "`cargo test -p x` failed with exit 101: error: test failed"
         );
         assert_eq!(
-            told(&of(wrote, None, failed, "oldString not found")).unwrap(),
+            told(&of(wrote(), None, failed, "oldString not found")).unwrap(),
             "edit src/a.rs failed: oldString not found"
         );
         assert_eq!(

@@ -158,6 +158,18 @@ fn where_one_check_is_listed_all_are() {
 }
 
 #[test]
+fn where_one_commit_is_listed_all_are() {
+    let commits = [
+        ran("git commit -m One", "[main c24c0881] One", 0),
+        ran("git commit -m Two", "[main 0123abcd] Two", 0),
+    ];
+    let listed = told(&commits, "the first one is c24c0881", 400);
+    assert_eq!(listed, "committed: c24c0881 \"One\"; 0123abcd \"Two\"");
+    let listed = told(&commits, "c24c0881, then 0123abcd", 400);
+    assert!(!listed.contains("committed"), "{listed}");
+}
+
+#[test]
 fn what_results_say_is_not_said_again() {
     assert_snapshot!(told(&work(), "limit is new, cargo test: 3 passed", 400), @"
     src/date.rs +3 -2 (now lines 4, 6-7): added `limit`; changed parse_date, Date
