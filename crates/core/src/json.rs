@@ -22,6 +22,12 @@ const NO_CHARACTER: &str = "\\ufffd";
 /// An escape such as `\ud83d`.
 const ESCAPE: usize = 6;
 
+/// Returns a number of tokens as a provider or a host reported it; 0 where it is none. No call has more than some
+/// millions: sums of any reports are counts again.
+pub fn token_count(value: &serde_json::Value) -> u64 {
+    value.as_u64().unwrap_or_default().min(u32::MAX.into())
+}
+
 /// Returns the text with all that a strict reader refuses replaced: half a character by U+FFFD, a number out of every
 /// range by `null`, a value that is too deep by a mark, a bare control character by a space. A text without any of
 /// these is returned unchanged, and so is one that is no JSON.

@@ -22,7 +22,7 @@ use crate::named_steps::ClosedCalls;
 use crate::results::ResultsSource;
 use crate::secrets::{cut_to_token_budget, mask};
 use crate::text::{CUT, cap};
-use crate::xml::{one_line, visible};
+use crate::xml::{one_line, quoted, visible};
 
 /// The version of the texts made here and of the context's XML. It is raised when either changes, and is stored with
 /// each text.
@@ -32,7 +32,7 @@ const POP: &str = "stack_frame_pop";
 const ACTIVATE: &str = "stack_frame_activate";
 
 /// The beginning of every text made here.
-pub const MARK: &str = "[callstack]";
+pub use crate::xml::MARK;
 
 /// The beginning of the text for a frame that retries the work of another one.
 pub const TRIED: &str = "This was tried before";
@@ -365,14 +365,14 @@ impl Text {
     fn block(&mut self, heading: &str, foreign: &str) {
         let foreign = mask(foreign.trim());
         let shown = visible(&foreign);
+        let shown = quoted(&shown);
         if shown.contains('\n') {
             self.line(format_args!("{heading}:"));
         } else {
             let _infallible = write!(self.out, "{heading}: ");
         }
         for line in shown.lines() {
-            let quote = if line.trim_start().starts_with(MARK) { "\\" } else { "" };
-            self.line(format_args!("{quote}{line}"));
+            self.line(line);
         }
     }
 

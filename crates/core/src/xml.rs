@@ -6,13 +6,25 @@ use std::fmt::{Display, Write};
 /// `text` with `& < > " '` escaped, line ends as XML reads them, and each character that XML 1.0
 /// forbids or that steers a terminal shown as `\u{1b}`.
 pub fn escape_xml(text: &str) -> Cow<'_, str> {
-    escape(text, XmlContext::Anywhere)
+    escape_quoted(text, XmlContext::Anywhere)
 }
 
 /// `text` as escaped XML shows it to a reader: `\r\n` as `\n`, characters that are forbidden in XML
 /// 1.0 or steer a terminal as `\u{1b}`.
 pub fn visible(text: &str) -> Cow<'_, str> {
     escape(text, XmlContext::Plain)
+}
+
+/// The beginning of a line of callstack's own in what models read.
+pub const MARK: &str = "[callstack]";
+
+/// Returns a text of somebody else in which no line begins as one of ours.
+pub fn quoted(text: &str) -> Cow<'_, str> {
+    if !text.contains(MARK) {
+        return Cow::Borrowed(text);
+    }
+    let quote = |line: &str| if line.trim_start().starts_with(MARK) { "\\" } else { "" };
+    text.split_inclusive('\n').flat_map(|line| [quote(line), line]).collect::<String>().into()
 }
 
 /// Returns a text on one line: white space is a blank, and what [`visible`] shows is shown.
@@ -193,7 +205,15 @@ impl Tag<'_> {
 
 /// `text` as it may stand between tags.
 pub(crate) fn escape_content(text: &str) -> Cow<'_, str> {
-    escape(text, XmlContext::Content)
+    escape_quoted(text, XmlContext::Content)
+}
+
+/// The same for text of somebody else: none of its lines begins as one of ours.
+fn escape_quoted(text: &str, place: XmlContext) -> Cow<'_, str> {
+    match quoted(text) {
+        Cow::Borrowed(text) => escape(text, place),
+        Cow::Owned(text) => Cow::Owned(escape(&text, place).into_owned()),
+    }
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use callstack_core::fold::Mask;
 use callstack_core::frame::FrameNum;
+use callstack_core::json::token_count;
 use callstack_core::log_line::LogLine;
 use callstack_core::saving::{
     Compared, Left, Request, Saving, Share, Weighed, compared, factors, sum,
@@ -288,7 +289,7 @@ fn weighed(message: &Value, began: i64) -> Weighed {
         weighed.ours += if is_ours(part) { all } else { 0 };
         weighed.compacts |= is_user && part["type"] == "compaction";
     }
-    let count = |value: &Value| value.as_u64().unwrap_or_default();
+    let count = token_count;
     let (used, cache) = (&info["tokens"], &info["tokens"]["cache"]);
     let request = Request {
         tokens: count(&used["input"]) + count(&cache["read"]) + count(&cache["write"]),

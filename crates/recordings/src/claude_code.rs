@@ -10,11 +10,12 @@ mod tasks;
 use std::collections::{BTreeMap, HashMap};
 use std::io::{self, BufRead};
 
+use callstack_core::json::token_count;
 use serde_json::Value;
 
 use super::link::AGENT;
 use super::tools::{taken, text};
-use super::{Format, Left, Parent, Recording, Skipped, Usage, lines, reported};
+use super::{Format, Left, Parent, Recording, Skipped, Usage, lines};
 use assembly::assemble;
 pub(super) use assembly::handed_on;
 use branch::Branches;
@@ -159,7 +160,7 @@ fn aside(recording: &Recording, order: &[String], left: Vec<(usize, Entry)>) -> 
 
 /// Reads the provider's report: `input_tokens` are those without any part of a cache.
 fn usage(value: &Value) -> Option<Usage> {
-    let count = |name: &str| reported(&value[name]);
+    let count = |name: &str| token_count(&value[name]);
     let cached = count("cache_read_input_tokens");
     let usage = Usage {
         input: count("input_tokens") + count("cache_creation_input_tokens") + cached,

@@ -8,6 +8,7 @@ use std::io::{self, BufRead};
 
 use callstack_core::evidence::Action;
 use callstack_core::framing::{Division, Todo};
+use callstack_core::json::token_count;
 use callstack_core::transcript::{MessageKind, Role};
 use serde::Deserialize;
 use serde_json::Value;
@@ -15,7 +16,7 @@ use serde_json::value::RawValue;
 
 use super::tools::{self, open_call, taken, text, time, words};
 use super::transcript::{Answer, Transcript};
-use super::{Format, Parent, Recorded, RecordedPart, Recording, Usage, lines, reported};
+use super::{Format, Parent, Recorded, RecordedPart, Recording, Usage, lines};
 
 /// A rollout as it is read.
 struct Rollout {
@@ -388,7 +389,7 @@ pub(super) fn handed_on(tool: &str, input: &Value) -> Option<Division> {
 }
 
 fn usage(told: &Value) -> Option<Usage> {
-    let count = |name: &str| told[name].is_u64().then(|| reported(&told[name]));
+    let count = |name: &str| told[name].is_u64().then(|| token_count(&told[name]));
     Some(Usage {
         input: count("input_tokens")?,
         cached: count("cached_input_tokens").unwrap_or_default(),

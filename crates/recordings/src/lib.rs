@@ -268,12 +268,6 @@ pub struct Usage {
     pub output: u64,
 }
 
-/// Returns the tokens that a provider reported, of which no call has more than a few million: sums of any reports are
-/// counts again.
-fn reported(count: &serde_json::Value) -> u64 {
-    count.as_u64().unwrap_or_default().min(u32::MAX.into())
-}
-
 /// The records of a file that were skipped.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Skipped {

@@ -1,6 +1,7 @@
 //! The output of `opencode export`: one document with a session and its messages.
 
 use callstack_core::framing::Division;
+use callstack_core::json::token_count;
 use callstack_core::transcript::{MessageKind, Role};
 use serde::Deserialize;
 use serde_json::Value;
@@ -8,7 +9,7 @@ use serde_json::value::RawValue;
 
 use super::tools::{self, open_call, taken, text, time, words};
 use super::transcript::{Answer, Transcript};
-use super::{Format, Parent, Recorded, RecordedPart, Recording, Usage, lines, reported};
+use super::{Format, Parent, Recorded, RecordedPart, Recording, Usage, lines};
 
 #[derive(Deserialize)]
 struct Export<'a> {
@@ -198,7 +199,7 @@ pub(super) fn handed_on(tool: &str, input: &Value) -> Option<Division> {
 
 /// `input` are those tokens that no cache had a part in.
 fn usage(told: &Value) -> Option<Usage> {
-    let count = reported;
+    let count = token_count;
     let cached = count(&told["cache"]["read"]);
     let usage = Usage {
         input: count(&told["input"]) + count(&told["cache"]["write"]) + cached,

@@ -3,12 +3,13 @@
 use std::collections::HashMap;
 use std::io::{self, BufRead};
 
+use callstack_core::json::token_count;
 use callstack_core::transcript::{MessageKind, Role};
 use serde_json::Value;
 
 use super::tools::{self, open_call, taken, text, time, words};
 use super::transcript::{Answer, Transcript};
-use super::{Format, LEFT, Left, Recorded, RecordedPart, Recording, Usage, lines, reported};
+use super::{Format, LEFT, Left, Recorded, RecordedPart, Recording, Usage, lines};
 
 /// A record of the tree.
 struct Entry {
@@ -212,7 +213,7 @@ fn user_parts(content: &Value) -> Vec<RecordedPart> {
 
 /// `input` are those tokens that no cache had a part in.
 fn usage(told: &Value) -> Option<Usage> {
-    let count = |name: &str| reported(&told[name]);
+    let count = |name: &str| token_count(&told[name]);
     let cached = count("cacheRead");
     let usage = Usage {
         input: count("input") + count("cacheWrite") + cached,

@@ -175,6 +175,7 @@ pub(crate) fn placed() -> Vec<(&'static str, String, String)> {
             format!("A temporary password is generated for root@localhost: {basic}"),
         ),
         text("password", &token, format!("SECRET_KEY_BASE={token}")),
+        text("password", &basic, format!("root:{basic}@tcp(127.0.0.1:3306)/db")),
         text("Google key", &token, format!("AQ.Ab{token}")),
         text("private key", &token, format!("Private-Lines: 1\n{token}\nPrivate-MAC: 0")),
         text("key", &token, format!("{{\"type\": \"api\", \"key\": \"{token}\"}}")),

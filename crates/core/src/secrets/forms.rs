@@ -102,6 +102,13 @@ pub(super) const FORMS: &[Form] = &[
         judge: is_value,
         in_line: true,
     },
+    Form {
+        name: "password",
+        signs: &["@tcp(", "@unix("],
+        pattern: r#"[A-Za-z0-9_.\-]+:(?P<s>[^\s:"'`/]{3,})@(?:tcp|unix)\("#,
+        judge: is_value,
+        in_line: true,
+    },
     form("SendGrid key", &["SG."], r"(?-u:\b)SG\.[A-Za-z0-9_\-]{16,32}\.[A-Za-z0-9_\-]{32,64}"),
     form("Telegram token", &[":AA"], r"(?-u:\b)[0-9]{8,10}:AA[A-Za-z0-9_\-]{33}(?-u:\b)"),
     form("Firebase key", &[":APA91b"], r"[A-Za-z0-9_\-]{8,}:APA91b[A-Za-z0-9_\-]{100,}"),
@@ -218,7 +225,7 @@ pub(super) const FORMS: &[Form] = &[
     ),
     flag(
         &["PASSWORD '", "password '", "PASSWORD \"", "password \""],
-        r#"(?i:(?:with|encrypted|(?:user|role)\s+\S+)\s+password\s+)\\*["'](?P<s>[^"'\\\n]{4,})"#,
+        r#"(?i:(?:with|encrypted|(?:user|role)\s+\S+)(?:\s+[a-z]+){0,4}\s+password\s+)\\*["'](?P<s>[^"'\\\n]{4,})"#,
     ),
     flag(
         &["PASSWORD FOR ", "password for "],

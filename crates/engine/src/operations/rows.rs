@@ -6,6 +6,7 @@ use callstack_core::dialect::Dialect;
 use callstack_core::frame::{Frame, Status};
 use callstack_core::results::ResultsSource;
 use callstack_core::text::iso_time;
+use callstack_core::xml::{quoted, visible};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -68,7 +69,7 @@ impl Rows {
     pub(super) fn row(&mut self, name: &str, value: Option<&str>) {
         if let Some(value) = value.filter(|value| !value.is_empty()) {
             // Writing to a string can't fail.
-            let _ = writeln!(self.text, "{name}: {value}");
+            let _ = writeln!(self.text, "{name}: {}", quoted(&visible(value)));
         }
     }
 

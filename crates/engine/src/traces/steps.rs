@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use callstack_core::json::token_count;
 use callstack_core::saving::Compared;
 use callstack_core::secrets::{mask, mask_value};
 use callstack_core::text::estimate_tokens;
@@ -131,7 +132,7 @@ impl<'a> Steps<'a> {
 
     fn call(&self, info: &Value, parts: &[Value], tools: &[ToolStep]) -> Option<ModelCall> {
         let text = |value: &Value| value.as_str().map(str::to_owned);
-        let count = |value: &Value| value.as_u64().unwrap_or_default();
+        let count = token_count;
         let (used, cache) = (&info["tokens"], &info["tokens"]["cache"]);
         let (cached, cache_written) = (count(&cache["read"]), count(&cache["write"]));
         let reasoning = count(&used["reasoning"]);

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use callstack_core::frame::{FrameNum, Status};
+use callstack_core::json::token_count;
 use callstack_core::saving::Saving;
 use callstack_store::View;
 use schemars::JsonSchema;
@@ -188,7 +189,7 @@ impl Call {
             model: model(&measured.messages[compared.place]),
             tokens: compared.request.tokens,
             cached: compared.request.cached,
-            output: info["tokens"]["output"].as_u64().unwrap_or_default(),
+            output: token_count(&info["tokens"]["output"]),
             billed_hundredths: compared.billed_hundredths,
             tokens_without: compared.without,
             billed_without_hundredths: compared.billed_without_hundredths,

@@ -2,6 +2,7 @@
 
 use callstack_core::fold::SentPart;
 use callstack_core::frame::{Frame, FrameNum};
+use callstack_core::json::token_count;
 use callstack_core::text::estimate_tokens;
 use callstack_core::transcript::{MessageKind, PartBody, Role};
 use callstack_core::xml::escape_xml;
@@ -271,7 +272,7 @@ impl ReadSession {
     /// that answer them.
     fn reports(&self, request: &Request) -> Vec<(usize, u64)> {
         let from = request.summary.map_or(0, |summary| summary + 1);
-        let count = |value: &Value| value.as_u64().unwrap_or_default();
+        let count = token_count;
         let steps = self.messages.iter().enumerate().skip(from).filter(|(_, read)| {
             let message = &read.shown.message;
             message.role == Role::Assistant && message.standing == MessageKind::Normal

@@ -231,7 +231,7 @@ fn tool<H: Host>(
         anchor: Anchor { message: tool.message, call: tool.call },
         agent: tool.agent,
         performs: true,
-        reveal: true,
+        reveal: false,
         key: None,
     };
     let Some(found) = tools::find(engine.dialect(), &tool.name) else {

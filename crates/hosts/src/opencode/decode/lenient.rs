@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::path::Path;
 
+use callstack_core::json::token_count;
 use callstack_core::json::{self, UNREADABLE};
 use callstack_core::transcript::{Message, MessageKind, Part, PartBody, Role};
 use callstack_engine::HostMessage;
@@ -52,7 +53,7 @@ pub(super) fn read(text: &str) -> Option<Wire> {
 }
 
 fn tokens(tokens: &Value) -> Tokens {
-    let count = |value: &Value| value.as_u64().unwrap_or_default();
+    let count = token_count;
     let cache = &tokens["cache"];
     Tokens {
         input: count(&tokens["input"]),
