@@ -24,9 +24,11 @@ mod unix {
     }
 
     /// Calls `then` at a signal that asks the process to end, before it ends. Where no handler can be registered, the
-    /// signal ends the process at once.
+    /// signal ends the process at once. One that is ignored, as under `nohup`, stays so.
     pub(crate) fn before_the_end(then: impl FnOnce() + Send + 'static) {
-        let Ok(mut signals) = Signals::new([SIGHUP, SIGINT, SIGTERM]) else { return };
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let ends = [SIGHUP, SIGINT, SIGTERM].into_iter().filter(|it| !is_ignored(&status, *it));
+        let Ok(mut signals) = Signals::new(ends) else { return };
         let handler = signals.handle();
         let watch = move || {
             let mut then = Some(then);
@@ -40,6 +42,13 @@ mod unix {
         if thread::Builder::new().name("signals".to_owned()).spawn(watch).is_err() {
             handler.close();
         }
+    }
+
+    /// Whether a process with this status in `/proc` ignores a signal.
+    pub(super) fn is_ignored(status: &str, signal: i32) -> bool {
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+        let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+        mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
     }
 
     /// The signal that asked the process to end, if one did.
@@ -72,6 +81,17 @@ mod unix {
                 drop(emulate_default_handler(signal));
             }
         }
+    }
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    #[test]
+    fn an_ignored_signal_is_known_by_its_bit() {
+        let status = "Name:\tx\nSigBlk:\t0000000000000003\nSigIgn:\t0000000000001001\nSigCgt:\t0\n";
+        let ignored = |signal| super::unix::is_ignored(status, signal);
+        assert_eq!([1, 2, 13, 15].map(ignored), [true, false, true, false]);
+        assert!(!super::unix::is_ignored("", 1));
     }
 }
 

@@ -103,10 +103,11 @@ impl From<Connection> for Open {
 
 impl Drop for Open {
     /// Has it noted that SQLite writes to the database when its last connection is closed, unless another program has
-    /// written to the log.
+    /// written to the log, or that is not at its path: a checkpoint that the disk has no room for could not be taken
+    /// up again.
     fn drop(&mut self) {
         if let (Some(mark), Some(presence)) = (&self.mark, &self.presence)
-            && !mark.is_intact(&self.path, presence.log())
+            && (!mark.is_intact(&self.path, presence.log()) || presence.is_without_log(&self.path))
         {
             let never = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
             drop(self.connection.set_db_config(never, true));

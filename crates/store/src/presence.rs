@@ -73,7 +73,7 @@ impl Presence {
                 Explained::Not | Explained::Unknown => return Some(Absence::Overwritten),
             }
         }
-        if logs_at(path) != self.logs.map(Some) {
+        if self.is_without_log(path) {
             return Some(Absence::WithoutLog);
         }
         (self.mark.is_some() && mark(path) != self.mark).then_some(Absence::Unmarked)
@@ -92,6 +92,11 @@ impl Presence {
     /// The write-ahead log.
     pub(crate) fn log(&self) -> FileId {
         self.logs[0]
+    }
+
+    /// Whether the write-ahead log or its index is not at its path.
+    pub(crate) fn is_without_log(&self, path: &Path) -> bool {
+        logs_at(path) != self.logs.map(Some)
     }
 
     /// Whether another write-ahead log was begun beside the database.
