@@ -4,8 +4,9 @@
 //! began. Files that were changed since by other means are left as they are.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use callstack_core::event::{Event, FileMoment, FileRestore};
 use callstack_core::frame::{Frame, FrameNum};
@@ -134,7 +135,14 @@ impl Rollbacks {
             now,
         };
         let until = ended.as_ref().unwrap_or(&plan.now);
-        for FileChange { path, kind } in work_tree.changes(&begun, until)? {
+        let changes = work_tree.changes(&begun, until)?;
+        // A file that git ignored at the beginning is in the state of the end alone where that has changed.
+        let ignores_others = changes.iter().any(|change| change.path.ends_with(".gitignore"));
+        let was_ignored = |path: &str| {
+            let path = self.kernel.project().join(path);
+            ignores_others && frame.begun_at.is_some_and(|at| was_there(&path, at))
+        };
+        for FileChange { path, kind } in changes {
             if !differing.contains(&path) {
                 continue;
             }
@@ -145,6 +153,8 @@ impl Rollbacks {
             let how = undoing(kind).and_then(|how| {
                 if since.contains(&path) {
                     Err(Why::ChangedSince)
+                } else if kind == FileChangeKind::Created && was_ignored(&path) {
+                    Err(Why::NotRecorded)
                 } else if (reach == Reach::All && ended.is_some() && !from_before) || is_seen() {
                     Ok(how)
                 } else if ended.is_none() {
@@ -328,14 +338,30 @@ fn undoing(kind: FileChangeKind) -> Result<Restoring, Why> {
 }
 
 fn not_recorded(frame: &Frame, is_since: bool) -> EngineError {
-    if is_since {
-        return EngineError::new(Kind::Conflict, format!("the files were not recorded before the first call of frame {}", frame.label())).with_hint("For steps that are closed after the fact a state from before them counts: one is recorded at the \
-                 user's words, where the todo list changes, where frames begin and end, and where the agent looks \
-                 around after work, in a git work tree, and STACK_ROLLBACK is on. The process that knew of it may \
-                 have ended before the steps were closed; what frames wrote is told by `callstack show`.");
-    }
+    let (moment, hint) = if is_since {
+        (
+            format!("before the first call of frame {}", frame.label()),
+            "For steps that are closed after the fact a state from before them counts: one is recorded at the user's \
+             words, where the todo list changes, where frames begin and end, and where the agent looks around after \
+             work, in a git work tree, and STACK_ROLLBACK is on. The process that knew of it may have ended before the \
+             steps were closed; what frames wrote is told by `callstack show`.",
+        )
+    } else {
+        (
+            format!("when frame {} began", frame.label()),
+            "They are when a frame is pushed or activated in a git work tree, and STACK_ROLLBACK is on, and for one \
+             that begins by itself where it could be done before its first call; what frames wrote is told by \
+             `callstack show`.",
+        )
+    };
+    EngineError::new(Kind::Conflict, format!("the files were not recorded {moment}"))
+        .with_hint(hint)
+}
 
-    EngineError::new(Kind::Conflict, format!("the files were not recorded when frame {} began", frame.label())).with_hint("They are when a frame is pushed or activated in a git work tree, and STACK_ROLLBACK \
-             is on, and for one that begins by itself where it could be done before its first call; \
-             what frames wrote is told by `callstack show`.")
+/// Whether a file was there at a time, in milliseconds since 1970. False where the system does not know when files
+/// came to be.
+fn was_there(path: &Path, at: i64) -> bool {
+    let made = path.symlink_metadata().and_then(|metadata| metadata.created()).ok();
+    let made = made.and_then(|made| made.duration_since(UNIX_EPOCH).ok());
+    made.is_some_and(|made| i64::try_from(made.as_millis()).is_ok_and(|made| made < at))
 }

@@ -1,6 +1,7 @@
 //! A frame's changes to the project's files can be undone, and nothing else is.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -22,6 +23,29 @@ fn worked() -> TestEnv {
         desk.ok(&["artifact", file]);
     }
     desk
+}
+
+/// The frame has git see files that it ignored before: they were there, and are in no state of before.
+#[test]
+fn files_that_git_ignored_at_the_beginning_stay() {
+    let desk = TestEnv::new();
+    write(&desk, ".gitignore", ".env\ndata/\n");
+    write(&desk, ".env", "KEY=mine\n");
+    write(&desk, "data/rows.csv", "1\n");
+    desk.sealed.git_init().unwrap();
+    std::thread::sleep(Duration::from_millis(50));
+    desk.ok(&["push", "Share the settings", "-c", "They are shared"]);
+    write(&desk, ".gitignore", "target/\n");
+    write(&desk, "made.txt", "new\n");
+    let mut settings =
+        fs::OpenOptions::new().append(true).open(desk.project().join(".env")).unwrap();
+    settings.write_all(b"MORE=1\n").unwrap();
+    desk.ok(&["pop", "-r", "shared"]);
+    desk.ok(&["rollback", "f1", "--all", "--yes"]);
+    assert_eq!(read(&desk, ".gitignore").unwrap(), ".env\ndata/\n");
+    assert_eq!(read(&desk, ".env").unwrap(), "KEY=mine\nMORE=1\n");
+    assert_eq!(read(&desk, "data/rows.csv").unwrap(), "1\n");
+    assert_eq!(read(&desk, "made.txt"), None, "the frame has made it");
 }
 
 fn in_git() -> TestEnv {
