@@ -143,7 +143,7 @@ mod tests {
     }
 }
 
-/// What somebody agrees to before it is done.
+/// Options of work that somebody agrees to before it is done.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Agreement {
     /// Go ahead without asking

@@ -48,7 +48,7 @@ use crate::invocation::Invocation;
 use crate::output::Output;
 use crate::page::{DIM, PLAIN, style};
 
-/// What can be asked for.
+/// The commands.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Init(init::InitArgs),

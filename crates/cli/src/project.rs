@@ -52,7 +52,12 @@ impl StartFolder {
 
     /// Returns the project with a store that a command reads. Fails if there is none.
     pub(crate) fn existing(&self) -> Result<PathBuf, EngineError> {
-        self.found().ok_or_else(|| EngineError::new(Kind::NotFound, format!("no callstack store in {} or above", self.start.display())).with_hint("`callstack init opencode` makes one, and so do `push`, `plan` and `import` with --here."))
+        self.found().ok_or_else(|| {
+            let message = format!("no callstack store in {} or above", self.start.display());
+            let hint = "`callstack init opencode` makes one, and so do `push`, `plan` and `import` \
+                        with --here.";
+            EngineError::new(Kind::NotFound, message).with_hint(hint)
+        })
     }
 
     /// Refuses a command where there is no store and none is wanted.

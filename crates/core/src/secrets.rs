@@ -138,7 +138,7 @@ pub fn secrets(text: &str) -> Vec<Secret> {
     found.secrets.into_values().collect()
 }
 
-/// What was found in a text.
+/// The secrets in a text.
 #[derive(Default)]
 struct Found {
     /// Secrets by where they begin.

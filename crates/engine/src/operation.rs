@@ -45,7 +45,7 @@ pub(crate) const PEOPLE: &[CallerKind] = &[CallerKind::Terminal, CallerKind::Pag
 /// Callers of an operation that reaches beyond the project, or removes data for good.
 pub const TERMINAL_ONLY: &[CallerKind] = &[CallerKind::Terminal];
 
-/// What operations work on: the engine of a project, or the machine for those that need no store.
+/// The object that operations work on: the engine of a project, or the machine for those that need no store.
 pub trait Context: 'static {
     /// Does the work of an operation for a caller, with what belongs around every call.
     fn carry_out(

@@ -49,7 +49,7 @@ pub struct PurgePlan {
     pub removed: Said,
     /// Texts that an agent or a person gave the frames, and that therefore stay.
     pub kept: Said,
-    /// What was asked for.
+    /// The frame or the session that is removed.
     #[serde(skip)]
     subject: Option<Subject>,
     #[serde(skip)]

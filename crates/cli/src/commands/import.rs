@@ -14,7 +14,7 @@ use crate::page::{DIM, PLAIN, Page, WARN, columns, date};
 use crate::recorded_view;
 use crate::wording::counted;
 
-/// What is taken where no file is named.
+/// Options of an import without a file.
 #[derive(Debug, clap::Args)]
 pub(crate) struct UsualArgs {
     /// The sessions of all projects, not only of this one
@@ -72,7 +72,7 @@ pub(crate) fn run(
     })
 }
 
-/// What a dry run says of what is new.
+/// The words of a dry run for new frames.
 const WOULD_BE: &str = "would be imported";
 
 fn tell(taken: &Taken, page: &mut Page) {

@@ -64,7 +64,7 @@ pub(crate) fn run(
 
 /// Bytes at the beginning of a file that show whether it is a page of callstack.
 const HEAD: u64 = 4_096;
-/// What such a page begins with, and those of earlier versions did.
+/// The beginnings of such a page, in this version and in earlier ones.
 const MARKS: [&str; 2] = ["<title>callstack</title>", "<title>callstack replay</title>"];
 /// The program, as pages name it.
 pub(crate) const BY: &str = concat!("callstack ", env!("CARGO_PKG_VERSION"));

@@ -53,7 +53,7 @@ pub(crate) struct ImportParams {
     pub(crate) here: bool,
 }
 
-/// What was taken over, would be, or was found; null if the person did not agree.
+/// Sessions and frames that were taken over, would be, or were found; null if the person did not agree.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub(crate) enum ImportOutput {
@@ -61,7 +61,7 @@ pub(crate) enum ImportOutput {
     Taken(Box<Taken>),
 }
 
-/// What is there to be taken over without any path.
+/// Sessions and frames that are taken over without any path.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct FoundHere {
     #[serde(flatten)]
@@ -71,7 +71,7 @@ pub(crate) struct FoundHere {
     pub(crate) frames: Option<TakenFrames>,
 }
 
-/// What was taken over, or would be.
+/// Sessions and frames that were taken over, or would be.
 #[derive(Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Taken {

@@ -65,7 +65,7 @@ pub(crate) struct ReplayParams {
     pub(crate) reveal: bool,
 }
 
-/// What was measured, or found; null if the person did not agree.
+/// The sessions that were measured, or found; null if the person did not agree.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub(crate) enum ReplayOutput {

@@ -40,7 +40,7 @@ pub(crate) enum TrustAction {
     Revoke,
 }
 
-/// What was found or done.
+/// The stores that were found, or changed.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub(crate) enum TrustOutput {

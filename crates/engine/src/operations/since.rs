@@ -122,7 +122,10 @@ fn named(view: &View<'_>, session: &str, name: &str) -> Result<NamedSteps, Engin
 }
 
 fn gone(steps: &NamedSteps) -> EngineError {
-    EngineError::new(Kind::Conflict, format!("the steps of {} are not in the context any more", name_of(steps.num))).with_hint("They left with a frame around them, by a compaction or an undo: go on without closing them.")
+    let message = format!("the steps of {} are not in the context any more", name_of(steps.num));
+    let hint = "They left with a frame around them, by a compaction or an undo: go on without closing \
+                them.";
+    EngineError::new(Kind::Conflict, message).with_hint(hint)
 }
 
 /// Returns the span of steps before it has a number.

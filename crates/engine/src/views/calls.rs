@@ -106,7 +106,7 @@ struct Mark {
     message: String,
 }
 
-/// What left.
+/// The kind of content that left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum MarkKind {

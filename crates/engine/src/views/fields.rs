@@ -62,7 +62,7 @@ pub(crate) enum Origin {
 pub(crate) enum PartKind {
     /// Words.
     Text,
-    /// What the model thought.
+    /// The model's reasoning.
     Reasoning,
     /// A call with what it returned.
     Tool,
@@ -70,13 +70,13 @@ pub(crate) enum PartKind {
     File,
 }
 
-/// What the output of a call is.
+/// The origin of a call's output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum OutputOrigin {
-    /// What the tool returned.
+    /// The tool's own output.
     Tool,
-    /// What a finished frame returned.
+    /// The text that a finished frame returned.
     Fold,
     /// A line that replaces an older output.
     Mask,

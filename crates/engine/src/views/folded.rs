@@ -14,7 +14,7 @@ use crate::calibration::tokens_per_estimate;
 use crate::error::EngineError;
 use crate::saving::Measured;
 
-/// What left the requests with a frame, beside what stands for it.
+/// The messages that left the requests with a frame, beside the text that stands for it.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct FoldedFrame {

@@ -17,7 +17,7 @@ use super::session::{ReadSession, system_text};
 use crate::error::EngineError;
 use crate::saving::is_ours;
 
-/// What fills a session's next request. Tokens are those of its provider.
+/// The parts of a session's next request. Tokens are those of its provider.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Window {
@@ -57,7 +57,7 @@ struct LastRequest {
     estimated: u64,
 }
 
-/// What a number is based on.
+/// The source of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 enum Basis {
@@ -79,7 +79,7 @@ pub(crate) enum WindowKind {
     Summary,
     /// Texts that stand for finished work.
     Results,
-    /// What the user said and attached, with what the host added to that.
+    /// The user's words and attachments, with the host's additions to them.
     User,
     /// Steps of agents.
     Live,

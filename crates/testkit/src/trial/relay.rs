@@ -167,8 +167,8 @@ impl Shared {
 fn time_to_write(arguments: &Map<String, Value>) -> Duration {
     /// A model writes some 80 tokens of four characters in a second.
     const CHARACTER: Duration = Duration::from_millis(3);
-    const LEAST: Duration = Duration::from_millis(200);
-    const MOST: Duration = Duration::from_secs(2);
+    const LEAST: Duration = Duration::from_secs(1);
+    const MOST: Duration = Duration::from_secs(3);
     let characters = Value::from(arguments.clone()).to_string().len();
     let characters = u32::try_from(characters).unwrap_or(u32::MAX);
     CHARACTER.saturating_mul(characters).clamp(LEAST, MOST)

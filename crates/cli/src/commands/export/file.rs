@@ -10,7 +10,7 @@ use crate::output::Output;
 
 /// Why something was not written.
 pub(crate) enum Unwritten {
-    /// What was to be written could not be read.
+    /// The content could not be read.
     Read(CommandError),
     /// It could not be written.
     Write(io::Error),

@@ -60,7 +60,7 @@ impl OtherFormat {
     }
 }
 
-/// What is asked for.
+/// The spans that are asked for.
 pub(super) struct Wanted<'a> {
     pub(super) frame: Option<&'a str>,
     pub(super) session: Option<String>,
@@ -79,7 +79,7 @@ impl Wanted<'_> {
     }
 }
 
-/// What stands at the head of an export of a project or of recordings.
+/// The head of an export of a project or of recordings.
 pub(crate) fn about(folder: &Path) -> About {
     let name = folder.file_name().map(|name| name.to_string_lossy().into_owned());
     let now = jiff::Timestamp::now().as_millisecond();

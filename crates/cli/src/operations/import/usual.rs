@@ -20,7 +20,7 @@ use crate::project::variable;
 use crate::recorded_view::draw;
 use crate::wording::{bytes, counted};
 
-/// What is taken where no file is named.
+/// The sessions that are taken where no file is named.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Usual {
     /// Whether the sessions of all projects are taken, not only of this one.
