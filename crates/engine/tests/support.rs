@@ -282,6 +282,14 @@ fn checked(
     answer
 }
 
+/// Waits for work in the background that begins without a pause, and until its thread has seen that it is done: time
+/// that passes before would be its own, and it would rest for long.
+#[track_caller]
+pub(crate) fn wait_for_end(until: impl FnMut() -> bool) {
+    wait(until);
+    std::thread::sleep(Duration::from_millis(100));
+}
+
 /// Waits for work in the background that begins without a pause.
 #[track_caller]
 pub(crate) fn wait(mut until: impl FnMut() -> bool) {

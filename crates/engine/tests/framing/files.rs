@@ -9,7 +9,7 @@ use callstack_engine::{EngineError, Level, Reach, RollbackPlan};
 
 use super::host::{Host, SESSION};
 use crate::rollback::{Copies, restored};
-use crate::support::wait;
+use crate::support::{wait, wait_for_end};
 
 /// A host whose project's files are recorded.
 fn recorded(level: Level) -> (Host, Copies) {
@@ -22,7 +22,7 @@ fn recorded(level: Level) -> (Host, Copies) {
 /// Waits for so many states; what is done next is done later.
 #[track_caller]
 fn later(host: &Host, copies: &Copies, states: usize) {
-    wait(|| copies.recorded() >= states);
+    wait_for_end(|| copies.recorded() >= states);
     host.pass(1);
 }
 

@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use super::host::{Host, SESSION, at_level};
 use crate::rollback::{Copies, restored};
-use crate::support::wait;
+use crate::support::wait_for_end;
 
 /// A host whose project's files are recorded, in which the user has asked for something.
 fn recorded() -> (Host, Copies, TempDir) {
@@ -19,7 +19,7 @@ fn recorded() -> (Host, Copies, TempDir) {
     fs::write(folder.path().join("old.rs"), "by the user").unwrap();
     host.user("Build it");
     host.engine.record_files_at(SESSION, "msg_01").unwrap();
-    wait(|| copies.recorded() == 1);
+    wait_for_end(|| copies.recorded() == 1);
     host.pass(1);
     (host, copies, folder)
 }
@@ -103,7 +103,7 @@ fn a_look_around_behind_work_is_a_place_from_which_steps_are_rolled_back() {
     let (mut host, copies, folder) = recorded();
     writes(&mut host, "old.rs", 10);
     host.reads(1, 6_000);
-    wait(|| copies.recorded() == 2);
+    wait_for_end(|| copies.recorded() == 2);
     host.pass(1);
     host.reads(5, 6_000);
     assert!(host.names()[0].contains("from `read"), "{:?}", host.names());
