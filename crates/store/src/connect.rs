@@ -266,6 +266,9 @@ fn logs_opened(
 pub(crate) fn are_logs_lost(handle: &Handle, path: &Path) -> Result<bool, StoreError> {
     let failed = |source| StoreError::Io { path: path.to_path_buf(), source };
     let [log, index] = beside(path);
+    if Handle::are_logs_of_another(path, logs_at(path)) {
+        return Ok(true);
+    }
     Ok(handle.logs().is_none()
         && handle.is_open_elsewhere().map_err(failed)?
         && (salts_in_use(&index).map_err(failed)?.is_none() || !log.exists()))
@@ -289,10 +292,14 @@ pub(crate) fn is_unused(path: &Path) -> bool {
     is_log_empty(path) && !index.exists()
 }
 
-/// Opens the database at `path`, unless it is a link, or this process has it open with a write-ahead log that is
-/// not there any more: the connection would take the index of that log for its own log's.
+/// Opens the database at `path`, unless it is a link, this process has it open with a write-ahead log that is not there
+/// any more (the connection would take the index of that log for its own log's), or it lies beside the log of another
+/// one that this process has open.
 pub(crate) fn open_database(path: &Path) -> Result<Connection, StoreError> {
-    if Handle::logs_open_at(path).is_some_and(|logs| logs_at(path) != logs.map(Some)) {
+    let logs = logs_at(path);
+    if Handle::logs_open_at(path).is_some_and(|open| logs != open.map(Some))
+        || Handle::are_logs_of_another(path, logs)
+    {
         return Err(StoreError::Disturbed { path: path.to_path_buf() });
     }
     let failed = |source| StoreError::Io { path: path.to_path_buf(), source };

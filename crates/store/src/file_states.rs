@@ -79,17 +79,16 @@ impl View<'_> {
             .map_err(|source| self.failed(source))
     }
 
-    /// Returns the last restore of a frame's files, finished or not.
-    pub fn file_restore(&self, frame: FrameNum) -> Result<Option<FileRestore>, StoreError> {
-        let body: Option<String> = self
+    /// Returns the restores of a frame's files, finished or not, in their order.
+    pub fn file_restores(&self, frame: FrameNum) -> Result<Vec<FileRestore>, StoreError> {
+        let bodies: Vec<String> = self
             .connection
-            .prepare_cached(
-                "SELECT body FROM file_restores WHERE frame = ?1 ORDER BY seq DESC LIMIT 1",
-            )
+            .prepare_cached("SELECT body FROM file_restores WHERE frame = ?1 ORDER BY seq")
             .and_then(|mut statement| {
-                statement.query_row([sql(frame)], |row| row.get(0)).optional()
+                statement.query_map([sql(frame)], |row| row.get(0))?.collect()
             })
             .map_err(|source| self.failed(source))?;
-        Ok(body.map(|body| serde_json::from_str(&body)).transpose()?)
+        let restores = bodies.iter().map(|body| Ok(serde_json::from_str(body)?));
+        restores.collect()
     }
 }

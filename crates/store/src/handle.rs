@@ -103,6 +103,16 @@ impl Handle {
         known.and_then(|handle| handle.logs())
     }
 
+    /// Whether connections of this process to another database than the one at `path` have one of these files open as
+    /// their log or its index. SQLite would open it a second time, and closing that would cost the others their locks.
+    pub(crate) fn are_logs_of_another(path: &Path, logs: [Option<FileId>; 2]) -> bool {
+        let at_path = std::fs::symlink_metadata(path).ok().as_ref().and_then(FileId::of);
+        let open = lock();
+        let others = open.iter().filter(|(id, _)| Some(**id) != at_path);
+        let mut others = others.filter_map(|(_, handle)| handle.upgrade()?.logs());
+        others.any(|theirs| theirs.iter().any(|file| logs.contains(&Some(*file))))
+    }
+
     /// The write-ahead log and its index that connections of this process have open.
     pub(crate) fn logs(&self) -> Option<Arc<LogFiles>> {
         self.logs.lock().unwrap_or_else(PoisonError::into_inner).upgrade()

@@ -2,6 +2,7 @@
 //! then, and is copied to where it was, unless something is there that it does not hold.
 
 mod overwritten;
+mod replaced;
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -12,13 +13,14 @@ use std::time::{Duration, Instant};
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior};
 
-use crate::checkpoint;
+use crate::checkpoint::{self, Stamp};
 use crate::connect::{BUSY, Open, connect, expected_key, open_database};
 use crate::error::{StoreError, at};
+use crate::handle::{FileId, Handle};
 use crate::history::History;
 use crate::locate::prepare;
 use crate::plain::open_plain;
-use crate::presence::{Absence, beside, id};
+use crate::presence::{Absence, beside, id, logs_at};
 use crate::schema;
 use crate::trust::{self, Distrust, LogOrigin, Trusted};
 use crate::write_turns::Turns;
@@ -105,7 +107,7 @@ fn restore_from(
         let is_own = !matches!(absence, Absence::Missing | Absence::Replaced);
         trusted.settle(is_own).map_err(|error| gone(error.to_string()))?;
     }
-    wait_until_still(folder);
+    wait_until_still(path);
     prepare(project).map_err(|error| gone(error.to_string()))?;
     let owner = open.metadata();
     if let Some(owner) = &owner {
@@ -138,6 +140,11 @@ fn restore_from(
             trust::put_log_aside(path)?;
         }
         if !is_ours {
+            if Handle::are_logs_of_another(path, logs_at(path))
+                && let Some(restored) = replaced::settle(path, trusted, open, turns)?
+            {
+                return Ok(restored);
+            }
             trust::check_log(path, trusted)?;
             let mut found = open_database(path)?;
             found.busy_timeout(BUSY).map_err(|source| at(path, source))?;
@@ -194,21 +201,22 @@ fn restore_from(
     finished(path, trusted, turns)
 }
 
-/// Waits until files are no longer deleted in a folder: whoever deletes would go on to the new ones. The wait is
-/// limited; later deletions are noticed later.
-fn wait_until_still(folder: &Path) {
+/// Waits until files are no longer deleted beside a database, and nobody writes to it: whoever deletes would go on to
+/// the new ones, and half of a copy is no database. The wait is limited; later changes are noticed later.
+fn wait_until_still(path: &Path) {
     const PATIENCE: Duration = Duration::from_millis(500);
     const STILL: Duration = Duration::from_millis(10);
-    let names = || -> BTreeSet<OsString> {
+    let folder = path.parent().unwrap_or(path);
+    let state = || -> (BTreeSet<OsString>, Option<Stamp>) {
         let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-        entries.map(|entry| entry.file_name()).collect()
+        (entries.map(|entry| entry.file_name()).collect(), Stamp::at(path).ok())
     };
     let begun = Instant::now();
-    let mut before = names();
+    let mut before = state();
     while begun.elapsed() < PATIENCE {
         std::thread::sleep(STILL);
-        let now = names();
-        if before.is_subset(&now) {
+        let now = state();
+        if before.0.is_subset(&now.0) && before.1 == now.1 {
             return;
         }
         before = now;
@@ -375,7 +383,7 @@ fn alone(path: &Path) -> Result<File, StoreError> {
         let file = open_plain(&mut options, path).map_err(failed)?;
         match file.try_lock() {
             // The folder may have been deleted while this waited.
-            Ok(()) if id(path) == crate::handle::FileId::of(&file.metadata().map_err(failed)?) => {
+            Ok(()) if id(path) == FileId::of(&file.metadata().map_err(failed)?) => {
                 return Ok(file);
             }
             Ok(()) => {}

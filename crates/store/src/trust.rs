@@ -134,13 +134,19 @@ impl Registry {
 
     /// Makes and records an empty store. The record comes before the id: another process that finds the id
     /// finds the record too.
+    ///
+    /// Where the store of this project was deleted without taking it from the record, the new one has its id: processes
+    /// that still have the old one open find their folder and put back what they hold.
     fn begin(&self, project: &Path) -> Result<StoreId, StoreError> {
         let folder = prepare(project)?;
-        let mut id = StoreId::random();
-        let recorded =
-            self.records.write(&Record { id: id.clone(), project: project.to_path_buf() });
-        if !self.is_named(project) {
-            recorded?;
+        let earlier = self.last_used_in(project);
+        let mut id = earlier.clone().unwrap_or_else(StoreId::random);
+        if earlier.is_none() {
+            let record = Record { id: id.clone(), project: project.to_path_buf() };
+            let recorded = self.records.write(&record);
+            if !self.is_named(project) {
+                recorded?;
+            }
         }
         let stray = id_of(project)?;
         let is_stray = match &stray {
@@ -150,11 +156,22 @@ impl Registry {
         let put = id.put(&folder, is_stray);
         let put = put.map_err(|source| StoreError::Io { path: folder, source })?;
         if !put {
-            self.records.remove(&id)?;
+            if earlier.is_none() {
+                self.records.remove(&id)?;
+            }
             // Another process has begun it at the same time.
             id = self.known(project)?;
         }
         Ok(id)
+    }
+
+    /// The store on record that was last begun in a project and had a database.
+    fn last_used_in(&self, project: &Path) -> Option<StoreId> {
+        // If the records can't be read, the new one can't be written either, which is an error.
+        let records = self.records.all().unwrap_or_default();
+        let here = records.into_iter().filter(|record| record.project == project);
+        let used = here.filter(|record| matches!(self.records.key(&record.id), Ok(Some(_))));
+        used.map(|record| record.id).max()
     }
 
     /// Deletes a store that was found to be the user's own, and its files outside of the project.

@@ -198,6 +198,16 @@ fn count(folder: &Path) {
     say(&format!("{} frames", frames.len()));
 }
 
+/// Says whether a process has the index of a write-ahead log open: SQLite holds a lock on byte 128 of it then.
+fn index(path: &Path) {
+    use rustix::process::{Flock, FlockType, fcntl_getlk};
+
+    let file = std::fs::File::open(path).unwrap();
+    let byte = Flock { start: 128, length: 1, ..FlockType::WriteLock.into() };
+    let holder = fcntl_getlk(&file, &byte).unwrap();
+    say(if holder.is_some() { "in use" } else { "not in use" });
+}
+
 /// The message of a step.
 pub(crate) fn message(session: &str, step: u64) -> String {
     format!("{{\"session\":\"{session}\",\"step\":{step},\"text\":\"{}\"}}", "words ".repeat(200))
@@ -223,6 +233,7 @@ fn process() {
         Some(("insist", session)) => insist(folder, session),
         _ => match task.as_str() {
             "count" => count(folder),
+            "index" => index(folder),
             "fill" => crate::damaged::fill(folder),
             "look" => crate::damaged::look(folder),
             _ => panic!("there is no task `{task}`"),

@@ -308,6 +308,26 @@ fn an_older_state_that_is_put_back_is_what_counts() {
     assert_sound(&store);
 }
 
+/// A process that lost its locks on the index of its log would end when the next one makes that shorter.
+#[test]
+fn a_database_that_is_put_beside_the_log_of_an_open_one_costs_no_locks() {
+    let project = Project::new();
+    let (store, idle) = (filled(&project), project.open());
+    let index = project.path().join("index");
+    fs::hard_link(project.database().with_extension("db-shm"), &index).unwrap();
+    let state = || Process::start("index", &index).says().unwrap();
+    assert_eq!(state(), "in use");
+    let old = project.path().join("old.db");
+    fs::rename(project.database(), &old).unwrap();
+    fs::copy(old, project.database()).unwrap();
+    carry_out(&store, &push("ses_a", "frm-2", "two"), &WIDE).unwrap();
+    assert_eq!(state(), "in use", "by the other connection");
+    carry_out(&idle, &push("ses_a", "frm-3", "three"), &WIDE).unwrap();
+    assert_eq!(state(), "not in use");
+    assert_eq!(frames(&project), 4);
+    assert_sound(&store);
+}
+
 #[test]
 fn another_store_with_content_is_never_overwritten() {
     let (project, other) = (Project::new(), Project::new());

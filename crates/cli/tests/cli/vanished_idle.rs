@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::killed::host::{Host, Trouble};
+use super::killed::process::Process;
 use super::killed::{assert_same, stored};
 use super::test_env::TestEnv;
 
@@ -97,6 +98,98 @@ fn a_process_that_is_asked_to_end_leaves_all_that_it_holds() {
         assert!(titles.contains("grammar"), "{way}: {titles}");
         assert_same(way, &host.shown(S), &stored(&host.desk, S));
     });
+}
+
+/// The folder is gone with all that is in it, and a new store is begun in its place, beside two idle processes.
+#[test]
+fn a_store_that_is_begun_in_its_place_has_all_that_idle_processes_hold() {
+    for way in ["rm -rf .callstack", "git clean -qfdx"] {
+        let mut host = worked();
+        let mut other = Process::start(&host.desk, None);
+        let said = json!({"session": "ses_b", "message": "msg_0", "text": "Write the printer"});
+        other.ask("message", &said).unwrap();
+        let push = json!({"title": "layout", "successCriteria": "it prints"});
+        let call = json!({"name": "stack_frame_push", "args": push, "session": "ses_b",
+            "message": "msg_1", "call": "call_1", "agent": "build"});
+        other.ask("tool", &call).unwrap();
+        std::thread::sleep(IDLE);
+        shell(&host.desk, way);
+        assert!(!host.desk.database().exists(), "{way}");
+        host.desk.ok(&["push", "--here", "index", "-c", "it is there"]);
+        let assert_whole = || {
+            let titles = host.desk.ok(&["tree", "--all"]);
+            for title in ["grammar", "layout", "index"] {
+                assert!(titles.contains(title), "{way}: {title} is not in {titles}");
+            }
+        };
+        assert_whole();
+        assert!(other.close(), "{way}");
+        assert_whole();
+        assert!(host.close(), "{way}");
+        assert_same(way, &host.shown(S), &stored(&host.desk, S));
+    }
+}
+
+/// Another database is put beside the log of writes of the one that two processes have open. They share the index of
+/// that log, and none may lose its locks on it: SQLite would make the index shorter under the other one.
+#[test]
+fn processes_go_on_beside_a_database_that_was_put_in_the_place_of_theirs() {
+    let database = ".callstack/callstack.db";
+    let again = format!("mv {database} old.db; cp old.db {database}");
+    for (way, keeps_newest) in
+        [("mv backup.db DB", false), ("mv DB old.db; cp backup.db DB", false), (&again, true)]
+    {
+        let desk = TestEnv::new();
+        desk.ok(&["push", "--here", "grammar", "-c", "it parses"]);
+        shell(&desk, &format!("cp {database} backup.db"));
+        let mut processes = ["ses_a", "ses_b"].map(|session| {
+            let mut process = Process::start(&desk, None);
+            let said = json!({"session": session, "message": "msg_0", "text": "Go on"});
+            process.ask("message", &said).unwrap();
+            (session, process)
+        });
+        let mut push = |title: &str| {
+            for (session, process) in &mut processes {
+                let arguments = json!({"title": format!("{title} in {session}"), "successCriteria": "it is there"});
+                let message = format!("msg_{title}");
+                let call = json!({"name": "stack_frame_push", "args": arguments, "session": session,
+                    "message": message, "call": format!("call_{title}"), "agent": "build"});
+                // Where another state was put there, one answer says so.
+                let answer = process.try_ask("tool", &call);
+                assert!(answer.is_some(), "{way}: the process of {session} has ended");
+            }
+        };
+        push("layout");
+        std::thread::sleep(IDLE);
+        shell(&desk, &way.replace("DB", database));
+        for title in ["lexer", "index", "printer"] {
+            push(title);
+        }
+        for (session, mut process) in processes {
+            assert!(process.close(), "{way}: {session}");
+        }
+        let titles = desk.ok(&["tree", "--all"]);
+        let expected = ["grammar", "printer in ses_a", "printer in ses_b"];
+        for title in expected
+            .iter()
+            .chain(["layout in ses_a", "layout in ses_b"].iter().filter(|_| keeps_newest))
+        {
+            assert!(titles.contains(title), "{way}: {title} is not in {titles}");
+        }
+        desk.ok(&["doctor"]);
+    }
+}
+
+/// Nobody holds what was deleted: the new store is empty.
+#[test]
+fn a_store_that_is_begun_after_another_one_was_deleted_is_empty() {
+    let mut host = worked();
+    assert!(host.close());
+    shell(&host.desk, "rm -rf .callstack");
+    host.desk.ok(&["push", "--here", "index", "-c", "it is there"]);
+    let titles = host.desk.ok(&["tree", "--all"]);
+    assert!(titles.contains("index") && !titles.contains("grammar"), "{titles}");
+    host.desk.ok(&["doctor"]);
 }
 
 #[test]

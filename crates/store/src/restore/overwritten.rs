@@ -40,7 +40,7 @@ enum Found {
 
 /// How much of a store is in a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Judged {
+pub(super) enum Judged {
     /// Something is missing or damaged.
     Broken,
     /// It is a store without any event.
@@ -243,7 +243,7 @@ fn back_up(copy: &Path, from: &Connection) -> Result<(), StoreError> {
 }
 
 /// Copies a database as it lies in its files, with the write-ahead log or without.
-fn copy_files(path: &Path, copy: &Path, with_log: bool) -> Result<(), StoreError> {
+pub(super) fn copy_files(path: &Path, copy: &Path, with_log: bool) -> Result<(), StoreError> {
     let failed = |source| StoreError::Io { path: copy.to_path_buf(), source };
     begin(copy)?;
     // To open it a second time and close it would cost this process its locks.
@@ -269,7 +269,7 @@ fn copy_log(log: &Path, copy: &Path) -> io::Result<()> {
 }
 
 /// Checks a copy, rebuilds its tables where they differ from its events, and leaves it on the disk as one file.
-fn judged(
+pub(super) fn judged(
     copy: &Path,
     expected: Option<&DatabaseKey>,
     known: History,

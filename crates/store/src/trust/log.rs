@@ -235,8 +235,11 @@ pub(super) fn origin(path: &Path, key: &LogKey) -> Result<LogOrigin, StoreError>
     if key.has_marked(&header) {
         return Ok(LogOrigin::Own);
     }
+    let found = logs_at(path);
+    if Handle::are_logs_of_another(path, found) {
+        return Ok(LogOrigin::Unclear);
+    }
     if let Some(own) = Handle::logs_open_at(path) {
-        let found = logs_at(path);
         if found == own.map(Some) {
             return Ok(LogOrigin::Own);
         }
