@@ -96,6 +96,9 @@ pub struct FileRestore {
     pub after: String,
     /// The files, relative to the project.
     pub paths: Vec<String>,
+    /// Whether this takes back an earlier restore.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_undo: bool,
 }
 
 /// A line that replaces the result of a call.

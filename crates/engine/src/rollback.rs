@@ -3,6 +3,8 @@
 //! Files that its tools were seen writing, and that are still as it left them, are restored to the state in which it
 //! began. Files that were changed since by other means are left as they are.
 
+mod undo;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -44,6 +46,9 @@ pub struct RollbackPlan {
     source: String,
     #[serde(skip)]
     now: String,
+    /// Whether this takes back a rollback.
+    #[serde(skip)]
+    is_undo: bool,
 }
 
 /// A file that is restored.
@@ -133,6 +138,7 @@ impl Rollbacks {
             from_before,
             source: begun.clone(),
             now,
+            is_undo: false,
         };
         let until = ended.as_ref().unwrap_or(&plan.now);
         let changes = work_tree.changes(&begun, until)?;
@@ -199,41 +205,29 @@ impl Rollbacks {
         Ok(there)
     }
 
-    /// Returns the plan of taking back the last rollback of a frame.
+    /// Returns the plan of taking back a rollback of a frame: the newest one with a file that can be changed back.
     pub(crate) fn rollback_undo_plan(&self, frame: &str) -> Result<RollbackPlan, EngineError> {
         let frame = self.queries.resolve(frame)?;
-        let last = self.kernel.read(|view| Ok::<_, EngineError>(view.file_restore(frame.num)?))?;
-        let Some(last) = last else {
-            return Err(EngineError::new(
-                Kind::Conflict,
-                format!("the files of frame {} were not rolled back", frame.label()),
-            )
-            .with_hint(format!("`callstack rollback {}` does that.", frame.num)));
+        let restores =
+            self.kernel.read(|view| Ok::<_, EngineError>(view.file_restores(frame.num)?))?;
+        let were_any = !restores.is_empty();
+        let mut standing = undo::not_taken_back(restores).into_iter().rev();
+        let Some(last) = standing.next() else {
+            return Err(undo::nothing_to_take_back(&frame, were_any));
         };
         let (work_tree, now) = self.files.files_now()?;
-        let since = paths_of(work_tree.changes(&last.after, &now)?);
-        // Not all may have been restored, or somebody has put them back.
-        let differing = paths_of(work_tree.changes(&last.before, &now)?);
-        let changes = work_tree.changes(&last.before, &last.after)?;
-        let mut plan = RollbackPlan {
-            frame: frame.num,
-            restored: Vec::new(),
-            left: Vec::new(),
-            from_before: false,
-            source: last.before,
-            now,
-        };
-        plan.left.extend(work_tree.restore(&plan.now, &plan.now, &[])?);
-        for FileChange { path, kind } in changes {
-            if last.paths.contains(&path) && differing.contains(&path) {
-                let untouched = !since.contains(&path);
-                let how = undoing(kind);
-                plan.put(
-                    path,
-                    how.and_then(|how| untouched.then_some(how).ok_or(Why::ChangedSince)),
-                );
+        let unchangeable = work_tree.restore(&now, &now, &[])?;
+        let mut plan = undo::plan_of(frame.num, last, work_tree, &now)?;
+        for earlier in standing {
+            if !plan.restored.is_empty() {
+                break;
             }
+            let left = std::mem::take(&mut plan.left);
+            plan = undo::plan_of(frame.num, earlier, work_tree, &now)?;
+            plan.left.retain(|file| left.iter().all(|it| it.path != file.path));
+            plan.left.splice(0..0, left);
         }
+        plan.left.splice(0..0, unchangeable);
         Ok(plan)
     }
 
@@ -252,7 +246,8 @@ impl Rollbacks {
         let paths: Vec<String> = plan.restored.iter().map(|file| file.path.clone()).collect();
         let frame = plan.frame;
         let restore = |after, paths: &[String]| {
-            Box::new(FileRestore { before: now.clone(), after, paths: paths.to_vec() })
+            let (paths, is_undo) = (paths.to_vec(), plan.is_undo);
+            Box::new(FileRestore { before: now.clone(), after, paths, is_undo })
         };
         // If this process ends before it is done, the rollback can be taken back all the same.
         let intent = Event::FilesRestoring { frame, restore: restore(plan.source.clone(), &paths) };

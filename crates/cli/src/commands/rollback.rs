@@ -25,7 +25,7 @@ pub(crate) struct RollbackArgs {
     /// commands may have changed them, or somebody else
     #[arg(long, conflicts_with = "undo")]
     all: bool,
-    /// Undo the frame's last rollback; a second time, roll back again
+    /// Undo the frame's last rollback; a second time, the one before it
     #[arg(long)]
     undo: bool,
     #[command(flatten)]
@@ -87,7 +87,7 @@ pub(crate) fn run(
     let done = rollback(false, Some(shown))?;
     output.either(&json!(done), |page| {
         let (did, undo, what) = if args.undo {
-            ("changed back", " --undo", "to take that back")
+            ("changed back", "", "to roll back once more")
         } else {
             ("restored", " --undo", "to take it back")
         };

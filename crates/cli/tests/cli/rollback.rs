@@ -195,7 +195,10 @@ fn a_rollback_can_be_taken_back() {
     assert_eq!(read(&desk, "src/lexer.rs").as_deref(), Some("fn lex() {}\n"));
     assert_eq!(read(&desk, "src/main.rs").as_deref(), Some("fn main() { mine() }\n"));
     assert_eq!(read(&desk, "src/old.rs").as_deref(), Some(""));
-    let again = desk.json(&["rollback", "f2", "--undo", "--yes"]);
+    let more = desk.json(&["rollback", "f2", "--undo", "--yes"]);
+    assert_eq!(paths(&more["restored"]), []);
+    assert_eq!(paths(&more["left"]), [("src/main.rs", "changed_since")]);
+    let again = desk.json(&["rollback", "f2", "--yes"]);
     assert_eq!(
         paths(&again["restored"]),
         [("src/lexer.rs", "removed"), ("src/old.rs", "reverted")]
@@ -205,8 +208,49 @@ fn a_rollback_can_be_taken_back() {
     changed back 2 files
       src/lexer.rs  brought back
       src/old.rs  as it was
-    to take that back: callstack rollback f2 --undo
+    to roll back once more: callstack rollback f2
     ");
+}
+
+/// A second rollback does not bury the first: each is taken back in its turn.
+#[test]
+fn rollbacks_are_taken_back_one_after_the_other() {
+    let desk = worked();
+    write(&desk, "generated.rs", "made\n");
+    desk.ok(&["pop", "-r", "Lexes."]);
+    desk.ok(&["rollback", "f2", "--yes"]);
+    let rest = desk.json(&["rollback", "f2", "--all", "--yes"]);
+    assert_eq!(paths(&rest["restored"]), [("generated.rs", "removed")]);
+
+    let second = desk.json(&["rollback", "f2", "--undo", "--yes"]);
+    assert_eq!(paths(&second["restored"]), [("generated.rs", "brought_back")]);
+    let first = desk.json(&["rollback", "f2", "--undo", "--yes"]);
+    let files = ["src/lexer.rs", "src/main.rs", "src/old.rs"];
+    assert_eq!(paths(&first["restored"]).iter().map(|file| file.0).collect::<Vec<_>>(), files);
+    assert_eq!(read(&desk, "src/lexer.rs").as_deref(), Some("fn lex() {}\n"));
+    assert_eq!(read(&desk, "generated.rs").as_deref(), Some("made\n"));
+    says!(desk, ["rollback", "f2", "--undo"], @r#"
+    exit 4
+    --- stderr
+    error: every rollback of frame f2 "Write the lexer" was taken back
+    hint: `callstack rollback f2` rolls its files back once more.
+    "#);
+}
+
+/// What cannot be taken back of the newest rollback does not stand in the way of the one before it.
+#[test]
+fn a_rollback_whose_files_were_changed_leaves_the_one_before_it_free() {
+    let desk = worked();
+    write(&desk, "generated.rs", "made\n");
+    desk.ok(&["pop", "-r", "Lexes."]);
+    desk.ok(&["rollback", "f2", "--yes"]);
+    desk.ok(&["rollback", "f2", "--all", "--yes"]);
+    write(&desk, "generated.rs", "mine\n");
+    let undone = desk.json(&["rollback", "f2", "--undo", "--yes"]);
+    assert_eq!(paths(&undone["left"]), [("generated.rs", "changed_since")]);
+    assert_eq!(paths(&undone["restored"]).len(), 3, "{undone}");
+    assert_eq!(read(&desk, "generated.rs").as_deref(), Some("mine\n"));
+    assert_eq!(read(&desk, "src/lexer.rs").as_deref(), Some("fn lex() {}\n"));
 }
 
 /// The frame is made when the agent has worked for a while; the state of the files is known from before.

@@ -23,7 +23,7 @@ pub(crate) struct RollbackParams {
     /// Also files that changed while the frame was open although no tool was seen writing them
     #[serde(default)]
     all: bool,
-    /// Take back the frame's last rollback
+    /// Take back the frame's last rollback that was not taken back
     #[serde(default)]
     undo: bool,
     /// Only say which files would be restored
