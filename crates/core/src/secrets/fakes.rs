@@ -179,6 +179,14 @@ pub(crate) fn placed() -> Vec<(&'static str, String, String)> {
         text("Google key", &token, format!("AQ.Ab{token}")),
         text("private key", &token, format!("Private-Lines: 1\n{token}\nPrivate-MAC: 0")),
         text("key", &token, format!("{{\"type\": \"api\", \"key\": \"{token}\"}}")),
+        text(
+            "key",
+            &token,
+            format!("{{\"keyName\": \"key1\", \"permissions\": \"FULL\", \"value\": \"{token}\"}}"),
+        ),
+        text("key", &token, format!("Unseal Key 1: {token}\n")),
+        text("password", &basic, format!("requirepass {basic}\n")),
+        text("password", &basic, format!("CONFIG SET masterauth \"{basic}\"")),
         text("token", &token, format!("\"type\": \"oauth\", \"refresh\": \"{token}\"")),
         text("token", &token, format!("\"access\": \"{token}\", \"expires\": 1")),
         text("secret", &basic, format!("\"Type\": \"SecureString\", \"Value\": \"{basic}\"")),
@@ -186,6 +194,9 @@ pub(crate) fn placed() -> Vec<(&'static str, String, String)> {
         text("password", &basic, format!("SET PASSWORD FOR me = '{basic}'")),
         text("password", &basic, format!("    [password] => {basic}")),
         text("password", &basic, format!("password    {basic}")),
+        text("password", &basic, format!("DB_PASSWORD    {basic}")),
+        text("password", &basic, format!("<property name=\"password\" value=\"{basic}\"/>")),
+        text("password", &basic, format!("<add key=\"DbPassword\" value=\"{basic}\" />")),
         text("password", &basic, format!("Password: {basic}&)x")),
     ]
 }

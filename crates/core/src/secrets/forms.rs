@@ -7,7 +7,7 @@ use super::judge::{
 };
 
 /// Raised when code outside of the tables changes the decision about secrets.
-pub(super) const VERSION: u32 = 11;
+pub(super) const VERSION: u32 = 12;
 
 /// A secret that stands in a form of its own.
 pub(super) struct Form {
@@ -75,11 +75,19 @@ pub(super) const FORMS: &[Form] = &[
         &["Private-Lines:"],
         r"Private-Lines: [0-9]+\s+(?P<s>[A-Za-z0-9+/=\s]{20,}?)\s*Private-MAC",
     ),
+    Form {
+        name: "key",
+        signs: &["\"api\"", "api\\\""],
+        pattern: r#"\\*"type\\*":\s*\\*"api\\*",\s*\\*"key\\*":\s*\\*"(?P<s>[^"\s\\]{16,})"#,
+        judge: is_mixed,
+        in_line: false,
+    },
     form(
         "key",
-        &["\"api\"", "api\\\""],
-        r#"\\*"type\\*":\s*\\*"api\\*",\s*\\*"key\\*":\s*\\*"(?P<s>[^"\s\\]{16,})"#,
+        &["\"keyName\""],
+        r#""keyName":\s*"[a-z0-9]+",\s*"permissions":\s*"[A-Za-z]+",\s*"value":\s*"(?P<s>[A-Za-z0-9+/]{40,}={0,2})"#,
     ),
+    form("key", &["Unseal Key "], r"Unseal Key [0-9]+: (?P<s>[A-Za-z0-9+/]{40,}={0,2})"),
     form(
         "token",
         &["oauth"],
@@ -213,6 +221,13 @@ pub(super) const FORMS: &[Form] = &[
     flag(&["sqlcmd", "bcp "], command!("sqlcmd|bcp", r"-P\s*")),
     flag(&["mongo"], command!("mongo(?:sh|dump|restore|import|export|stat|top)?", r"-p\s+")),
     flag(&["smbclient"], command!("smbclient", r#"-U\s*["']?[^\s%"']+%"#)),
+    Form {
+        name: "password",
+        signs: &["requirepass ", "masterauth "],
+        pattern: r#"(?-u:\b)(?:requirepass|masterauth)\s+["']?(?P<s>[^\s"'`]{6,})"#,
+        judge: is_likely_bare,
+        in_line: true,
+    },
     flag(&["lftp"], command!("lftp", r#"-u\s*["']?[^\s,"']+,"#)),
     flag(&["xfreerdp"], command!("xfreerdp", "/p:")),
     flag(
@@ -237,7 +252,7 @@ pub(super) const FORMS: &[Form] = &[
     ),
     Form {
         name: "password",
-        signs: &["assword"],
+        signs: &["assword", "ASSWORD"],
         pattern: r"^(?i)[a-z0-9_.\-]*password {2,}(?P<s>\S{8,})\s*$",
         judge: is_random_bare,
         in_line: true,

@@ -38,6 +38,7 @@ fn is_reference(value: &str) -> bool {
         || is_left_out(value)
         || is_shortcut(&lower)
         || is_digest(bare)
+        || is_validation(value)
         || WORDS.contains(&numbered)
         || [
             "your",
@@ -74,6 +75,20 @@ fn is_shortcut(lower: &str) -> bool {
     let mut keys = lower.rsplit(['+', '-']);
     let last = keys.next().unwrap_or_default();
     last.len() <= 8 && keys.clone().next().is_some() && keys.all(|key| HELD.contains(&key))
+}
+
+/// Such as `required|string|min:8`: what a form asks of a field.
+fn is_validation(value: &str) -> bool {
+    const RULES: [&str; 7] =
+        ["required", "nullable", "sometimes", "string", "confirmed", "min", "max"];
+    let rule = |part: &str| part.split(':').next().unwrap_or_default().to_owned();
+    let is_word = |part: &str| {
+        let rule = rule(part);
+        !rule.is_empty() && rule.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
+    };
+    value.contains('|')
+        && value.split('|').all(is_word)
+        && value.split('|').any(|part| RULES.contains(&rule(part).as_str()))
 }
 
 /// Such as `sha256:…`.

@@ -177,6 +177,12 @@ fn what_clients_and_databases_print_is_masked() {
 
 /// Lines without secrets, in the notation of [`SHAPES`].
 const HARMLESS: &[&str] = &[
+    "[password] => required|string|min:8",
+    "'password' => 'required|min:8|confirmed',",
+    "{\"type\": \"api\", \"key\": \"users.profile.display\"}",
+    "# requirepass is not set by default",
+    "<property name=\"password\" value=\"${db.password}\"/>",
+    "<add key=\"PasswordPolicy\" value=\"strict2\" />",
     "commit {h40}",
     "Merge: {h7} {h7}",
     "index {h7}..{h7} 100644",

@@ -96,7 +96,7 @@ impl Name<'_> {
         let begins = |(place, value): &(usize, &str)| {
             let (before, behind) = (rest.get(..*place), rest.get(place + value.len()..));
             let is_apart = |char: char| !char.is_alphanumeric() && !"_-.".contains(char);
-            before.is_some_and(|it| it.ends_with(is_apart))
+            before.is_some_and(|it| it.is_empty() || it.ends_with(is_apart))
                 && behind.is_some_and(|it| it.starts_with(is_apart))
         };
         let places = VALUES.iter().flat_map(|value| rest.match_indices(value));
