@@ -182,9 +182,18 @@ fn foreign(file: &Path) -> EngineError {
     .with_hint("Give it another name, and try again.")
 }
 
+/// Reads a file that may be another program's. One that is no text is refused: what can't be read would be lost when
+/// the file is written again.
 pub(crate) fn read(file: &Path) -> Result<Option<String>, CommandError> {
     match plain::read(file) {
-        Ok(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
+        Ok(bytes) => match String::from_utf8(bytes) {
+            Ok(text) => Ok(Some(text)),
+            Err(_) => {
+                let message = format!("{} is not UTF-8, and is left as it is", file.display());
+                let hint = "Save it as UTF-8, or move it away, and try again.";
+                Err(EngineError::new(Kind::Conflict, message).with_hint(hint).into())
+            }
+        },
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(CommandError::of_file("read", file, &error)),
     }
@@ -244,6 +253,15 @@ mod tests {
             made_for("// callstack:folders [\"/home\", \"..\", \".opencode/../src\"]").is_empty()
         );
         assert!(!is_ours("// a plugin of the user's that mentions // callstack:tools\n"));
+    }
+
+    #[test]
+    fn a_file_that_is_no_text_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join(".mcp.json");
+        fs::write(&file, b"{\"mcpServers\": {\"caf\xe9\": {}}}").unwrap();
+        let refused = read(&file).unwrap_err().told();
+        assert!(refused.message.contains("is not UTF-8"), "{}", refused.message);
     }
 
     #[cfg(unix)]

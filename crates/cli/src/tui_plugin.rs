@@ -50,10 +50,11 @@ pub(crate) fn current(project: &Path) -> Result<Option<bool>, CommandError> {
     Ok(Some(is_listed && rendered(&made_for(&text)) == text && outdated(project)?.is_empty()))
 }
 
-/// Refuses to write where a link leads out of a project.
+/// Refuses to write where a link leads out of a project, and where what is there can't be read.
 pub(crate) fn refuse_outside(project: &Path) -> Result<(), CommandError> {
     refuse_links_out(project, &FOLDERS)?;
-    refuse_links_out(project, &LISTS)
+    refuse_links_out(project, &LISTS)?;
+    read(&path(project)).and_then(|_| read(&list_of(project))).map(drop)
 }
 
 /// Installs the plugin, and lists it. A file that is not ours, and a list that can't be read, are left alone.

@@ -2,7 +2,7 @@ mod collector;
 pub(crate) mod file;
 pub(crate) mod traces;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use callstack_core::control::escape_json;
 use callstack_engine::{EngineError, path_text};
@@ -32,7 +32,7 @@ pub(crate) struct ExportArgs {
     /// What to write
     #[arg(long, value_enum, default_value_t = Format::Json)]
     format: Format,
-    /// The file to write to [default: standard output]
+    /// The file to write to; `-` for the standard output [default: -]
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Write secrets as they are instead of masking them
@@ -79,6 +79,13 @@ impl Format {
     }
 }
 
+impl ExportArgs {
+    /// The file to write to; none where that is the standard output.
+    fn file(&self) -> Option<&Path> {
+        self.output.as_deref().filter(|file| *file != Path::new("-"))
+    }
+}
+
 pub(crate) fn run(
     args: &ExportArgs,
     invocation: &Invocation<'_>,
@@ -102,7 +109,7 @@ pub(crate) fn run(
         return match collector {
             Some(collector) => traces::send(&collector, &engine, wanted, output),
             None => {
-                traces::write(format, &engine, wanted, args.output.as_deref(), invocation, output)
+                traces::write(format, &engine, wanted, args.file(), invocation, output)
             }
         };
     }
@@ -113,7 +120,7 @@ pub(crate) fn run(
         Format::Markdown => answer.text,
         _ => escape_json(&format!("{value:#}\n")).into_owned(),
     };
-    let Some(file) = &args.output else {
+    let Some(file) = args.file() else {
         return match args.format {
             Format::Markdown => output.generated(&text),
             _ => output.value(&value),

@@ -33,6 +33,8 @@ fn a_file_is_written_as_a_whole() {
     ");
     let written = fs::read_to_string(&file).unwrap();
     assert_eq!(written, desk.ok(&["export", "f2", "--format", "markdown"]));
+    assert_eq!(written, desk.ok(&["export", "f2", "--format", "markdown", "-o", "-"]));
+    assert!(!desk.project().join("-").exists());
     says!(desk, ["export", "f2", "--format", "markdown"], @r"
     exit 0
     # f2 Read the grammar

@@ -157,3 +157,18 @@ fn no_folder_is_written_to_through_a_link_in_its_place() {
         assert!(made.is_empty(), "{folder}: {made:?}");
     }
 }
+
+#[test]
+fn a_link_in_place_of_the_list_of_plugins_leaves_the_project_as_it_was() {
+    let desk = TestEnv::new();
+    let project = desk.project();
+    fs::remove_dir_all(project.join(".callstack")).unwrap();
+    fs::create_dir(project.join(".opencode")).unwrap();
+    fs::write(project.join("shared.json"), "{}").unwrap();
+    symlink("../shared.json", project.join(".opencode/tui.json")).unwrap();
+    let refused = desk.run(&["init", "opencode"]);
+    assert_ne!(refused.code, 0, "{}", refused.stdout);
+    assert!(refused.stderr.contains("tui.json"), "{}", refused.stderr);
+    assert!(!project.join(".callstack").exists());
+    assert!(!project.join(".opencode/plugin").exists());
+}
