@@ -108,9 +108,7 @@ pub(crate) fn run(
         let wanted = traces::Wanted { frame, session, content: args.content, reveal: args.reveal };
         return match collector {
             Some(collector) => traces::send(&collector, &engine, wanted, output),
-            None => {
-                traces::write(format, &engine, wanted, args.file(), invocation, output)
-            }
+            None => traces::write(format, &engine, wanted, args.file(), invocation, output),
         };
     }
     let arguments = json!({"frame": args.frame, "session": session});
