@@ -1,11 +1,11 @@
 //! The content of each model call of a session, and its content without folding, from the messages and spans that are
 //! stored.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
-use callstack_core::fold::{Input, ReasoningPolicy, fold};
+use callstack_core::fold::{Input, ReasoningPolicy, SentMessage, SentPart, fold, sent};
 use callstack_core::text::estimate_tokens;
-use callstack_core::transcript::{FoldOp, Message, MessageKind, Role, Span};
+use callstack_core::transcript::{Message, MessageKind, Role, Span};
 use callstack_engine::{Engine, EngineError};
 use serde_json::Value;
 
@@ -66,8 +66,19 @@ pub fn calls(engine: &Engine, session: &str) -> Result<Vec<ModelCall>, EngineErr
     Ok(calls)
 }
 
-/// A part of a message, or the result of a call: the part's id, and whether it is a result.
-type Piece = (String, bool, Line);
+/// A part of a message, or the result of a call.
+struct Piece {
+    id: String,
+    is_result: bool,
+    from: &'static str,
+    text: String,
+}
+
+impl Piece {
+    fn line(&self, fate: Fate) -> Line {
+        Line { from: self.from, text: self.text.clone(), fate }
+    }
+}
 
 fn pieces_of(message: &Message, json: &Value) -> Vec<Piece> {
     let author = if message.role == Role::User { "user" } else { "assistant" };
@@ -75,7 +86,7 @@ fn pieces_of(message: &Message, json: &Value) -> Vec<Piece> {
     for part in json["parts"].as_array().into_iter().flatten() {
         let id = part["id"].as_str().unwrap_or_default().to_owned();
         let mut add = |from: &'static str, is_result: bool, text: String| {
-            pieces.push((id.clone(), is_result, Line { from, text, fate: Fate::Sent }));
+            pieces.push(Piece { id: id.clone(), is_result, from, text });
         };
         let text = || part["text"].as_str().unwrap_or_default().to_owned();
         match part["type"].as_str() {
@@ -120,11 +131,7 @@ fn call(
         stale_until: None,
         stale: &[],
     });
-    let mut sent: Vec<Vec<Piece>> = pieces[from..].to_vec();
-    for op in &folded.ops {
-        apply(op, &mut sent, &places);
-    }
-    let lines: Vec<Line> = sent.into_iter().flatten().map(|(_, _, line)| line).collect();
+    let lines = lines(transcript, &pieces[from..], &sent(transcript, &folded.ops));
     let tokens = |fates: [Fate; 2]| {
         let counted = lines.iter().filter(|line| fates.contains(&line.fate));
         counted.map(|line| estimate_tokens(&line.text)).sum()
@@ -155,54 +162,57 @@ fn as_of(span: &Span, places: &HashMap<&str, usize>) -> Option<Span> {
     Some(span)
 }
 
-fn apply(op: &FoldOp, sent: &mut [Vec<Piece>], places: &HashMap<&str, usize>) {
-    let added = |from: &'static str, text: &str| {
-        (String::new(), false, Line { from, text: text.to_owned(), fate: Fate::Added })
-    };
-    let at = |id: &str| places.get(id).copied();
-    match op {
-        FoldOp::Cut { from, to } => {
-            let (Some(from), Some(to)) = (at(from), at(to)) else { return };
-            for message in sent.iter_mut().take(to + 1).skip(from) {
-                for (_, _, line) in message {
-                    line.fate = Fate::Folded;
+/// Returns the pieces of a transcript in its order, with their fates in a request, and what is callstack's own among them.
+fn lines(transcript: &[Message], pieces: &[Vec<Piece>], sent: &[SentMessage]) -> Vec<Line> {
+    let own = sent.iter().flat_map(|message| &message.parts).filter_map(|part| match part {
+        SentPart::Own { message, part, .. } => Some((*message, *part)),
+        SentPart::Ours { .. } => None,
+    });
+    let own: HashSet<(usize, usize)> = own.collect();
+    let mut lines = Vec::new();
+    let mut sent = sent.iter().peekable();
+    for (place, message) in transcript.iter().enumerate() {
+        let mut left = message.parts.iter().enumerate().peekable();
+        // What left stands where it was, in front of what came into its place.
+        let mut leave = |until: usize, lines: &mut Vec<Line>| {
+            while let Some((part, gone)) = left.next_if(|(part, _)| *part < until) {
+                if !own.contains(&(place, part)) {
+                    let gone = pieces[place].iter().filter(|piece| piece.id == gone.id);
+                    lines.extend(gone.map(|piece| piece.line(Fate::Folded)));
+                }
+            }
+        };
+        while let Some(message) = sent.next_if(|message| message.place == place) {
+            let next_own = |at: usize| {
+                let own = message.parts[at..].iter().find_map(|part| match part {
+                    SentPart::Own { message, part, .. } => (*message == place).then_some(*part),
+                    SentPart::Ours { .. } => None,
+                });
+                own.unwrap_or(usize::MAX)
+            };
+            for (at, part) in message.parts.iter().enumerate() {
+                leave(next_own(at), &mut lines);
+                match part {
+                    SentPart::Ours { text } => lines.push(added("user", text)),
+                    SentPart::Own { message, part, output, added: more } => {
+                        let id = &transcript[*message].parts[*part].id;
+                        for piece in pieces[*message].iter().filter(|piece| piece.id == *id) {
+                            let output = output.as_ref().filter(|_| piece.is_result);
+                            let fate = if output.is_some() { Fate::Folded } else { Fate::Sent };
+                            lines.push(piece.line(fate));
+                            lines.extend(output.map(|text| added(piece.from, text)));
+                            let more = more.iter().filter(|_| piece.is_result);
+                            lines.extend(more.map(|text| added(piece.from, text)));
+                        }
+                    }
                 }
             }
         }
-        FoldOp::Keep { message, parts } => {
-            let Some(at) = at(message) else { return };
-            for (id, _, line) in &mut sent[at] {
-                if !parts.contains(id) {
-                    line.fate = Fate::Folded;
-                }
-            }
-        }
-        FoldOp::Output { message, part, text } | FoldOp::Replace { message, part, text } => {
-            let Some(at) = at(message) else { return };
-            let is_output = matches!(op, FoldOp::Output { .. });
-            let found =
-                sent[at].iter().position(|(id, result, _)| id == part && *result == is_output);
-            let Some(found) = found else { return };
-            sent[at][found].2.fate = Fate::Folded;
-            let from = sent[at][found].2.from;
-            sent[at].insert(found + 1, added(from, text));
-        }
-        FoldOp::AddToOutput { message, part, text } => {
-            let Some(at) = at(message) else { return };
-            // After the text that replaces it, if there is one.
-            let found = sent[at].iter().position(|(id, result, _)| id == part && *result);
-            let Some(found) = found else { return };
-            let from = sent[at][found].2.from;
-            let behind = sent[at][found + 1..].iter().take_while(|(id, _, _)| id.is_empty());
-            let place = found + 1 + behind.count();
-            sent[at].insert(place, added(from, text));
-        }
-        // It stays where it was made.
-        FoldOp::Join { .. } => {}
-        FoldOp::Append { message, text } | FoldOp::Insert { after: message, text } => {
-            if let Some(at) = at(message) {
-                sent[at].push(added("user", text));
-            }
-        }
+        leave(usize::MAX, &mut lines);
     }
+    lines
+}
+
+fn added(from: &'static str, text: &str) -> Line {
+    Line { from, text: text.to_owned(), fate: Fate::Added }
 }
