@@ -108,7 +108,7 @@ impl FrameView<'_> {
         }
         match (&frame.results, frame.results_source) {
             (Some(results), Some(source)) => {
-                text(page, &format!("Result, {}", source.told()), results);
+                text(page, &format!("Result, {}", source.for_people()), results);
             }
             (Some(results), None) => text(page, "Result", results),
             (None, _) if frame.ended_at.is_some() => {

@@ -147,7 +147,7 @@ fn a_generated_summary_is_part_of_the_dense_results_too() {
 }
 
 #[test]
-fn who_made_the_results_is_told_apart() {
+fn results_are_shown_with_who_made_them() {
     use ResultsSource::{Agent, AgentAndCompaction, Callstack, Compaction, Extracted, Model, User};
     let made = Some(("made", Model));
     for (own, by, summary, checkpoint, made, source, begins) in [

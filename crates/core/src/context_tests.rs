@@ -473,7 +473,7 @@ fn pins_are_never_trimmed() {
 }
 
 #[test]
-fn what_the_frame_is_for_is_told_beside_any_pins() {
+fn what_the_frame_is_for_is_stated_beside_any_pins() {
     let nested = Nested::new();
     let pins = [pin(1, &"never do that ".repeat(2_000))];
     let out = render(&ContextInput { pins: &pins, ..nested.input() });
@@ -546,7 +546,7 @@ fn what_to_do_next() {
 }
 
 #[test]
-fn a_push_is_told_of_what_stands_around_it_alone() {
+fn a_push_is_shown_only_what_stands_around_it() {
     let nested = Nested::new();
     let input = ContextInput { parts: Parts::for_push(), ..nested.input() };
     let whole = render(&ContextInput { parts: Parts::for_start(), ..input });

@@ -49,7 +49,7 @@ pub struct Exchange {
     /// Tokens of the text that replaces it and of its parts that stay.
     pub stands: usize,
     /// Tokens after it that were in the request before and would be sent uncached.
-    pub behind: usize,
+    pub after: usize,
     /// Tokens of the whole request before.
     pub request: usize,
     /// Whether the provider has the request in its cache.
@@ -62,10 +62,10 @@ pub struct Exchange {
 /// costs little more in the next request than the span would have. A span that is not folded stays as it is until a
 /// frame around it folds, or until the request is new anyway.
 pub fn is_worth(exchange: &Exchange) -> bool {
-    let Exchange { span, stands, behind, request, is_cached, calls } = *exchange;
+    let Exchange { span, stands, after, request, is_cached, calls } = *exchange;
     let whole = span * if is_cached { CACHED } else { NEW };
-    let anew = if is_cached { behind * (NEW - CACHED) } else { 0 };
-    stands < span && stands * NEW + anew <= whole + tolerated(request, calls)
+    let resent = if is_cached { after * (NEW - CACHED) } else { 0 };
+    stands < span && stands * NEW + resent <= whole + tolerated(request, calls)
 }
 
 /// Returns the most by which a change may raise the cost of a session that ends right after it, in hundredths of a
@@ -95,13 +95,13 @@ mod tests {
         let large = Exchange {
             span: 20_000,
             stands: 1_600,
-            behind: 0,
+            after: 0,
             request: 24_000,
             is_cached: true,
             calls: 10,
         };
         assert!(is_worth(&large));
-        let in_front = Exchange { behind: 8_000, ..large };
+        let in_front = Exchange { after: 8_000, ..large };
         assert!(!is_worth(&in_front), "more has to be sent anew than is won");
         assert!(is_worth(&Exchange { is_cached: false, ..in_front }), "it is new anyway");
         let small = Exchange { span: 3_000, stands: 500, request: 4_000, ..large };

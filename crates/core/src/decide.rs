@@ -143,7 +143,7 @@ pub enum Command {
         /// Whether this is a guess again.
         derived: bool,
         /// Whether an identity that is not provisional may be set again, while the frame has not ended.
-        anew: bool,
+        again: bool,
     },
     /// Put a planned frame directly before a planned sibling.
     OrderPlan {
@@ -227,8 +227,8 @@ pub fn decide<N: Neighbourhood>(
         Command::Consolidate(command) => consolidate::consolidate(tree, command, now),
         Command::Reconcile(command) => undo::reconcile(tree, command),
         Command::Fork(command) => undo::fork(tree, command, now),
-        Command::SetIdentity { frame, identity, derived, anew } => {
-            set_identity(tree, *frame, identity, *derived, *anew)
+        Command::SetIdentity { frame, identity, derived, again } => {
+            set_identity(tree, *frame, identity, *derived, *again)
         }
         Command::OrderPlan { frame, before } => plan::order(tree, *frame, *before),
         Command::Unplan { frame } => plan::unplan(tree, *frame),
@@ -248,10 +248,10 @@ fn set_identity<N: Neighbourhood>(
     num: FrameNum,
     identity: &Identity,
     derived: bool,
-    anew: bool,
+    again: bool,
 ) -> Result<Decision, Refusal<N::Error>> {
     let frame = tree.frame(num).map_err(Refusal::Store)?;
-    if !frame.identity_derived && (!anew || frame.status.is_terminal()) {
+    if !frame.identity_derived && (!again || frame.status.is_terminal()) {
         return Err(Refusal::IdentityFixed(Box::new(frame)));
     }
     Ok(about(num, vec![Event::IdentitySet { frame: num, identity: identity.clone(), derived }]))

@@ -65,10 +65,10 @@ impl Dialect {
             spoken.push_str(before);
             let is_name = |char: char| char.is_ascii_lowercase() || char == '_';
             let end = from.find(|char| !is_name(char)).unwrap_or(from.len());
-            let (name, behind) = from.split_at(end);
+            let (name, after) = from.split_at(end);
             let begins_word = !before.ends_with(|char: char| char.is_alphanumeric() || char == '_');
             spoken.push_str(&if begins_word { self.tool(name) } else { Cow::Borrowed(name) });
-            rest = behind;
+            rest = after;
         }
         spoken.push_str(rest);
         Cow::Owned(spoken)

@@ -240,7 +240,7 @@ pub struct CommandRun {
 
 impl CommandRun {
     /// Returns the exit codes that show how it ended: success of a pipe shows only that of its last command.
-    fn told_exits(&self) -> &[i64] {
+    fn meaningful_exits(&self) -> &[i64] {
         let ended_well = self.exits.last() == Some(&0);
         if ended_well && shell::is_piped(&self.line) { &[] } else { &self.exits }
     }
@@ -297,11 +297,11 @@ fn rough_tokens(text: &str) -> usize {
 }
 
 /// Returns the evidence of a span in as many estimated tokens as there is `room` for, as shown by
-/// [`Evidence::lines`]. Facts in the text `told` are not repeated. `project` is the project's folder, or empty.
+/// [`Evidence::lines`]. Facts in `known_text` are not repeated. `project` is the project's folder, or empty.
 /// `contents` knows the content of the project's files at the end of the span, where that can be known.
 pub fn take(
     span: &[Activity],
-    told: &str,
+    known_text: &str,
     project: &str,
     room: Room,
     contents: &dyn Fn(&str) -> Option<String>,
@@ -320,7 +320,7 @@ pub fn take(
         }
     }
     let kept = files::kept(span, project, room.files);
-    Evidence { files: kept, ..room::fit(gather::gather(span, project, &files), told, room) }
+    Evidence { files: kept, ..room::fit(gather::gather(span, project, &files), known_text, room) }
 }
 
 #[cfg(test)]

@@ -107,7 +107,7 @@ impl WorkUnit {
     pub fn open_items(&self) -> Option<OpenItems> {
         let open = self.left.as_deref()?;
         Some(match self.kind {
-            WorkKind::Todo => OpenItems::behind_an_item(open),
+            WorkKind::Todo => OpenItems::after_an_item(open),
             WorkKind::Turn | WorkKind::Subagent => OpenItems::at_the_end(open),
         })
     }
@@ -203,7 +203,7 @@ pub struct Taken {
     /// The number of frames that are open where the transcript begins.
     pub at_start: usize,
     /// The numbers of frames that begin and end after a message, by its id.
-    pub behind: BTreeMap<String, (usize, usize)>,
+    pub after: BTreeMap<String, (usize, usize)>,
     /// User messages whose turns have a frame: it was clear once that they are work, whatever is left
     /// of them after an undo.
     pub turns: BTreeSet<String>,
@@ -228,11 +228,11 @@ impl Taken {
                 continue;
             }
             match open {
-                Some(message) => taken.behind.entry(message).or_default().0 += 1,
+                Some(message) => taken.after.entry(message).or_default().0 += 1,
                 None => taken.at_start += 1,
             }
             if let Some(Some(message)) = close {
-                taken.behind.entry(message).or_default().1 += 1;
+                taken.after.entry(message).or_default().1 += 1;
             }
         }
         taken

@@ -39,7 +39,7 @@ fn a_secret_is_masked_also_where_the_text_would_be_cut_in_its_midst() {
 }
 
 #[test]
-fn what_only_keeps_the_record_is_not_told() {
+fn what_only_keeps_the_record_is_not_shown() {
     let moved = Event::ActiveSet { session: "ses_1".to_owned(), frame: None };
     assert_eq!(LogLine::of(&moved), None);
 }

@@ -137,10 +137,9 @@ fn price(
     let first = chosen.first().filter(|_| freed_all >= limits.batch.max(1))?;
     let in_cache = chosen.iter().filter(|place| outputs[**place].at < request.cached);
     let freed_in_cache: usize = in_cache.map(freed).sum();
-    let sent_anew =
-        request.cached.saturating_sub(outputs[*first].at).saturating_sub(freed_in_cache);
+    let resent = request.cached.saturating_sub(outputs[*first].at).saturating_sub(freed_in_cache);
     Some(Price {
-        lost: (NEW - CACHED) * sent_anew,
+        lost: (NEW - CACHED) * resent,
         won_now: CACHED * freed_in_cache + NEW * (freed_all - freed_in_cache),
         won_by_each_call: CACHED * freed_all,
     })

@@ -78,16 +78,16 @@ impl ClosedCalls {
     /// Returns a description of calls; none where there are none.
     pub fn of<'a>(calls: impl Iterator<Item = &'a ToolCall>) -> Option<Self> {
         let calls: Vec<_> = calls.filter(|call| !is_ours(&call.tool)).collect();
-        let (first, last) = (told(calls.first()?), told(calls.last()?));
+        let (first, last) = (in_few_words(calls.first()?), in_few_words(calls.last()?));
         Some(Self { count: calls.len(), first, last })
     }
 }
 
 /// The longest call that is shown, in bytes.
-const TOLD: usize = 80;
+const LONGEST_CALL: usize = 80;
 
 /// A call in a few words.
-fn told(call: &ToolCall) -> String {
+fn in_few_words(call: &ToolCall) -> String {
     let what = match &call.action {
         Action::Ran(command) => command.clone(),
         Action::Read(path) => format!("{} {path}", call.tool),
@@ -95,7 +95,7 @@ fn told(call: &ToolCall) -> String {
         Action::Other => format!("{} {}", call.tool, call.input_text()),
     };
     let line = one_line(&mask(&what)).replace('`', "'");
-    match cap(&line, TOLD) {
+    match cap(&line, LONGEST_CALL) {
         short if short.len() < line.len() => format!("{short}…"),
         _ => line,
     }
@@ -104,7 +104,7 @@ fn told(call: &ToolCall) -> String {
 /// Returns the note that names steps: the number of their calls and of the characters these returned, and the way to
 /// close them.
 pub fn naming(num: u64, first: &ToolCall, calls: usize, chars: usize, dialect: Dialect) -> String {
-    let (name, first, chars) = (name_of(num), told(first), thousands(chars));
+    let (name, first, chars) = (name_of(num), in_few_words(first), thousands(chars));
     let calls = match calls {
         1 => format!("the call `{first}` before this answer"),
         calls => format!("the {calls} calls from `{first}` on, before this answer"),
@@ -151,7 +151,7 @@ pub fn overtaken(num: u64, changed: &[&str], read: usize, dialect: Dialect) -> S
 }
 
 /// Returns the note that offers steps once more, since the user has asked for something else.
-pub fn behind_a_turn(num: u64, dialect: Dialect) -> String {
+pub fn after_a_turn(num: u64, dialect: Dialect) -> String {
     format!(
         "{mark} the user has asked for something else since. If they are needed no more, {pop} with since \"{name}\" \
          takes all from there up to that pop out of your context.",

@@ -17,7 +17,7 @@ fn names_are_read_back() {
 }
 
 #[test]
-fn calls_that_look_are_told_from_those_that_try() {
+fn calls_that_look_are_distinguished_from_those_that_try() {
     let of = |tools: &[&'static str]| Doing::of(tools.iter().copied());
     assert_eq!(of(&["read", "grep"]), Some(Doing::Looking));
     assert_eq!(of(&["read", "bash"]), Some(Doing::Trying));
@@ -86,16 +86,16 @@ fn steps_whose_files_were_changed_are_offered_with_their_names() {
     insta::assert_snapshot!(overtaken(2, &one, 1, Dialect::Flame), @r#"[callstack] s2 again: the file read there was changed since (a.rs). flame_pop with since "s2" takes all from there up to that pop out of your context."#);
     let many: Vec<String> = (0..9).map(|it| format!("{it}.rs")).collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
-    let told = overtaken(2, &many, 9, Dialect::Stack);
-    assert!(told.starts_with(&overtaken_mark(2)) && told.contains("5.rs and 3 more)"), "{told}");
+    let text = overtaken(2, &many, 9, Dialect::Stack);
+    assert!(text.starts_with(&overtaken_mark(2)) && text.contains("5.rs and 3 more)"), "{text}");
 }
 
 #[test]
-fn closed_calls_are_told_by_the_first_and_the_last() {
+fn closed_calls_are_described_by_the_first_and_the_last() {
     let calls = [ran("ls"), ran("make"), ran(&"long ".repeat(40))];
     let closed = ClosedCalls::of(calls.iter()).unwrap();
     assert_eq!((closed.count, closed.first.as_str()), (3, "ls"));
-    assert!(closed.last.len() <= TOLD + '…'.len_utf8() && closed.last.ends_with('…'));
+    assert!(closed.last.len() <= LONGEST_CALL + '…'.len_utf8() && closed.last.ends_with('…'));
     assert_eq!(ClosedCalls::of([].iter()), None);
 }
 

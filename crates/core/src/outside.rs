@@ -117,16 +117,16 @@ fn line(event: &Event, frame: &Frame, all: &[Event], named: &[FrameNum]) -> Opti
 
 /// Returns the note about changes for a session's agent, with the frame that is open now. `again` where an earlier
 /// note has left the context since.
-pub fn told_from_outside(lines: &[&str], open: Option<&Frame>, again: bool) -> String {
-    let told = if again { "Told before, and still so: the user" } else { "The user" };
-    let mut text = format!("{MARK} {told} changed frames from outside this session:\n");
+pub fn changes_note(lines: &[&str], open: Option<&Frame>, again: bool) -> String {
+    let beginning = if again { "Told before, and still so: the user" } else { "The user" };
+    let mut text = format!("{MARK} {beginning} changed frames from outside this session:\n");
     text.extend(lines.iter().map(|line| item(line)));
     text.push_str(&open_now(open));
     text
 }
 
 /// Whether such a note contains a change.
-pub fn tells_of(note: &str, line: &str) -> bool {
+pub fn note_contains(note: &str, line: &str) -> bool {
     note.contains(&item(line))
 }
 

@@ -72,7 +72,7 @@ impl ResultsSource {
     }
 
     /// The same for people, after "results: ".
-    pub fn told(self) -> &'static str {
+    pub fn for_people(self) -> &'static str {
         match self {
             Self::Agent => "by the agent",
             Self::User => "by the user",

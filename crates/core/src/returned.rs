@@ -148,7 +148,7 @@ pub fn pin_line(pin: &ScopedPin) -> String {
 }
 
 /// Returns the text for a caller whose call was cut off before it could be answered.
-pub fn told_late(returned: &str) -> String {
+pub fn returned_late(returned: &str) -> String {
     let returned = returned.trim_end();
     let returned = returned.strip_prefix(MARK).unwrap_or(returned).trim_start();
     format!(
@@ -253,7 +253,7 @@ pub fn returned(returned: &Returned<'_>) -> String {
             continue;
         }
         let below = inner.depth.saturating_sub(frame.depth + 1) as usize;
-        text.line(format_args!("{}- {}", "  ".repeat(below), told_in_a_line(inner)));
+        text.line(format_args!("{}- {}", "  ".repeat(below), summary_line(inner)));
     }
     text.list("Decisions", all().flat_map(Frame::taken));
     text.list("Evidence, recorded by the machine", returned.evidence.iter().map(String::as_str));
@@ -297,7 +297,7 @@ fn meaning(status: Status) -> Option<&'static str> {
 /// Tokens of an inner frame's dense results.
 const INNER_RESULTS: usize = 60;
 
-pub(crate) fn told_in_a_line(frame: &Frame) -> String {
+pub(crate) fn summary_line(frame: &Frame) -> String {
     let results = given(frame.results_compacted.as_deref()).or(given(frame.results.as_deref()));
     let results = mask(results.unwrap_or("no results were given"));
     let results = results.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -432,8 +432,10 @@ impl Text {
     }
 
     fn log(&mut self, frame: &Frame, gaps: Gaps) {
-        let Some(told) = gaps.told() else { return self.log_of("Every step of it", frame.num) };
-        self.line(format_args!("Not every step of it can be read again: {told}."));
+        let Some(sentence) = gaps.sentence() else {
+            return self.log_of("Every step of it", frame.num);
+        };
+        self.line(format_args!("Not every step of it can be read again: {sentence}."));
         self.log_of("All else of it", frame.num);
     }
 
@@ -506,8 +508,8 @@ impl Text {
         if returned.planned.is_empty() {
             return;
         }
-        let told = |frame: &Frame| format!("{} {}", label(frame), frame.status);
-        let named: Vec<_> = returned.planned.iter().take(NAMED_FRAMES).map(told).collect();
+        let line = |frame: &Frame| format!("{} {}", label(frame), frame.status);
+        let named: Vec<_> = returned.planned.iter().take(NAMED_FRAMES).map(line).collect();
         let more = match returned.planned.len().saturating_sub(NAMED_FRAMES) {
             0 => String::new(),
             more => format!(" and {more} more"),
@@ -560,18 +562,18 @@ impl Text {
             self.dialect.tool(ACTIVATE),
             if parent.identity_derived { "what the user asked last" } else { "a later request" },
         ));
-        let behind: Vec<String> =
+        let later: Vec<String> =
             returned.planned.iter().take(NAMED_FRAMES).skip(1).map(label).collect();
         let count = returned.planned_count.max(returned.planned.len());
         let unnamed = count - returned.planned.len().min(NAMED_FRAMES);
         let tree = self.dialect.tool("stack_tree").into_owned();
-        match (behind.is_empty(), unnamed) {
+        match (later.is_empty(), unnamed) {
             (true, 0) => {}
-            (false, 0) => self.line(format_args!("Planned behind it: {}", behind.join(", "))),
+            (false, 0) => self.line(format_args!("Planned behind it: {}", later.join(", "))),
             (_, more) => {
-                let behind = behind.join(", ");
+                let later = later.join(", ");
                 self.line(format_args!(
-                    "Planned behind it: {behind} and {more} more ({tree} shows all)"
+                    "Planned behind it: {later} and {more} more ({tree} shows all)"
                 ));
             }
         }

@@ -173,25 +173,25 @@ fn failed_blocked_and_invalidated_say_what_that_means() {
 }
 
 #[test]
-fn where_work_went_on_meanwhile_no_next_step_is_told() {
+fn where_work_went_on_meanwhile_no_next_step_is_given() {
     let done = finished();
     let parent = frame(2, Some(1), Status::InProgress, "Parser", "The parser reads the corpus");
     let open = frame(5, Some(2), Status::InProgress, "Fuzz it", "x");
     let planned = [frame(6, Some(2), Status::Planned, "Document it", "x")];
-    let behind = |went_on| {
+    let end = |went_on| {
         let text = returned(&Returned { planned: &planned, went_on, ..of(&done, Some(&parent)) });
-        let (_, behind) = text.rsplit_once("\n\n").unwrap();
-        behind.to_owned()
+        let (_, end) = text.rsplit_once("\n\n").unwrap();
+        end.to_owned()
     };
     // Its own opening says so, in a later answer.
     let text = returned(&Returned { went_on: WentOn::In(&open), ..of(&done, Some(&parent)) });
     assert!(!text.contains("is open now") && !text.contains("Next:"), "{text}");
     let turn = Frame { identity_derived: true, ..open.clone() };
     let for_user = "[callstack] f5 is open now, for the user's latest message\n";
-    assert_eq!(behind(WentOn::In(&turn)), for_user);
+    assert_eq!(end(WentOn::In(&turn)), for_user);
     let none = "[callstack] no frame is open now: the user's next request opens one.\n";
-    assert_eq!(behind(WentOn::Nowhere), none);
-    assert!(behind(WentOn::Parent).contains("Next: start f6"));
+    assert_eq!(end(WentOn::Nowhere), none);
+    assert!(end(WentOn::Parent).contains("Next: start f6"));
     let root = returned(&Returned { went_on: WentOn::In(&turn), ..of(&done, None) });
     assert!(root.ends_with(&format!("\n\n{for_user}")), "{root}");
 }
@@ -237,7 +237,7 @@ fn results_are_whole() {
 }
 
 #[test]
-fn an_opened_frame_is_told_of_what_its_reader_does_not_know() {
+fn an_opened_frame_is_given_what_its_reader_does_not_know() {
     let opened = frame(4, Some(2), Status::InProgress, "Fix tokenizer", "\"All\" tests pass");
     let bare = Pushed {
         frame: &opened,
@@ -344,7 +344,7 @@ fn what_cannot_be_read_again_is_not_promised() {
 }
 
 #[test]
-fn secrets_in_a_frame_are_masked_in_all_that_is_told_of_it() {
+fn secrets_in_a_frame_are_masked_in_all_that_is_shown_of_it() {
     let token = ["gh", "p_", &"a1B2c3".repeat(6)].concat();
     let mut done = finished();
     done.identity.title = format!("Use {token}");
@@ -357,7 +357,8 @@ fn secrets_in_a_frame_are_masked_in_all_that_is_told_of_it() {
     let pins = [ScopedPin { owner: done.num, pin }];
     let seen = [format!("`echo {token}`: exit 0")];
     let inside = [inner];
-    let told = Returned { inside: &inside, evidence: &seen, pins: &pins, ..of(&done, Some(&done)) };
+    let ended =
+        Returned { inside: &inside, evidence: &seen, pins: &pins, ..of(&done, Some(&done)) };
     let opened = Pushed {
         frame: &done,
         activated: true,
@@ -365,7 +366,7 @@ fn secrets_in_a_frame_are_masked_in_all_that_is_told_of_it() {
         context: "",
         dialect: Dialect::Stack,
     };
-    for text in [returned(&told), pushed(&opened)] {
+    for text in [returned(&ended), pushed(&opened)] {
         assert!(text.contains("‹masked: GitHub token›") && !text.contains(&token), "{text}");
     }
 }

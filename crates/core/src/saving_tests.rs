@@ -32,7 +32,7 @@ fn folded(messages: (usize, usize), stands: u64, since: usize) -> Left {
 
 #[test]
 fn with_nothing_left_out_callstack_costs_its_tools_and_guidance() {
-    let told = saving(&[said(100), answer(50, 10_000, 0), answer(50, 10_100, 10_000)], &[], 1.0);
+    let saved = saving(&[said(100), answer(50, 10_000, 0), answer(50, 10_100, 10_000)], &[], 1.0);
     let wanted = Saving {
         requests: 2,
         sent: 20_100,
@@ -41,24 +41,24 @@ fn with_nothing_left_out_callstack_costs_its_tools_and_guidance() {
         // The second begins with all of the first, and the host says that more came from the cache.
         billed_without_hundredths: 8_500 * 125 + 8_600 * 10,
     };
-    assert_eq!(told, wanted);
+    assert_eq!(saved, wanted);
 }
 
 #[test]
-fn what_was_folded_is_added_to_the_requests_behind_it() {
+fn what_was_folded_is_added_to_the_requests_after_it() {
     let messages = [
         said(100),
         answer(4_000, 10_000, 0),
         answer(10, 14_000, 10_000),
         answer(10, 11_000, 9_000),
     ];
-    let told = saving(&messages, &[folded((1, 1), 500, 2)], 2.0);
+    let saved = saving(&messages, &[folded((1, 1), 500, 2)], 2.0);
     let without = [10_000 - 1_500, 14_000 - 1_500, 11_000 + 2 * 3_500 - 1_500];
-    assert_eq!((told.sent, told.sent_without), (35_000, without.iter().sum()));
+    assert_eq!((saved.sent, saved.sent_without), (35_000, without.iter().sum()));
     let bill = |tokens: u64, cached: u64| cached * 10 + (tokens - cached) * 125;
     let billed = bill(without[0], 0) + bill(without[1], 10_000) + bill(without[2], without[1]);
-    assert_eq!(told.billed_without_hundredths, billed);
-    assert!(told.billed_without_hundredths < told.billed_hundredths + bill(9_000, 9_000));
+    assert_eq!(saved.billed_without_hundredths, billed);
+    assert!(saved.billed_without_hundredths < saved.billed_hundredths + bill(9_000, 9_000));
 }
 
 #[test]
@@ -85,12 +85,12 @@ fn inner_folds_and_masks_within_folds_count_once_and_users_words_stay() {
 #[test]
 fn calls_of_callstack_would_not_have_been_made() {
     let push = Weighed { ours: 400, ..answer(400, 10_000, 0) };
-    let told = saving(&[said(1), push, answer(1, 10_400, 10_000)], &[], 1.0);
-    assert_eq!(told.sent_without, 10_000 - 1_500 + 10_400 - 400 - 1_500);
+    let saved = saving(&[said(1), push, answer(1, 10_400, 10_000)], &[], 1.0);
+    assert_eq!(saved.sent_without, 10_000 - 1_500 + 10_400 - 400 - 1_500);
 }
 
 #[test]
-fn calls_behind_a_push_leave_with_its_frame_and_those_behind_a_pop_stay() {
+fn calls_after_a_push_leave_with_its_frame_and_those_after_a_pop_stay() {
     // The push's step: 40 of input and 160 of output of the push, 1,000 of a call after it. The pop's step: 300 of a
     // call before the pop, 50 of the pop, 70 of a call after it.
     let push = Weighed { ours: 200, ..answer(1_200, 9_000, 0) };
@@ -101,10 +101,10 @@ fn calls_behind_a_push_leave_with_its_frame_and_those_behind_a_pop_stay() {
         closing: Share { ours: 0, others: 70 },
         ..folded((2, 2), 200, 2)
     };
-    let told = saving(&messages, &[left], 1.0);
+    let saved = saving(&messages, &[left], 1.0);
     let without = [9_000, 10_200 - 200, 9_310 - 40 - 200 + 1_000 + 300];
     let without = without.map(|tokens| tokens - TOOLS_AND_GUIDANCE);
-    assert_eq!(told.sent_without, without.iter().sum::<u64>());
+    assert_eq!(saved.sent_without, without.iter().sum::<u64>());
 }
 
 #[test]
@@ -112,17 +112,17 @@ fn a_frame_of_one_step_takes_nothing_but_calls_of_it() {
     let step = Weighed { ours: 150, ..answer(650, 9_000, 0) };
     let messages = [said(1), step, answer(1, 9_080, 9_000)];
     let left = Left { opening: Share { ours: 110, others: 500 }, ..folded((2, 1), 30, 1) };
-    let told = saving(&messages, &[left], 1.0);
+    let saved = saving(&messages, &[left], 1.0);
     let without = 9_080 - 40 - 30 + 500 - TOOLS_AND_GUIDANCE;
-    assert_eq!(told.sent_without, 9_000 - TOOLS_AND_GUIDANCE + without);
+    assert_eq!(saved.sent_without, 9_000 - TOOLS_AND_GUIDANCE + without);
 }
 
 #[test]
-fn behind_a_compaction_nothing_from_before_counts() {
+fn after_a_compaction_nothing_from_before_counts() {
     let compacts = Weighed { compacts: true, ..Weighed::default() };
     let messages = [said(1), said(5_000), answer(1, 6_000, 0), compacts, answer(1, 3_000, 1_000)];
-    let told = saving(&messages, &[folded((1, 1), 10, 1)], 1.0);
-    assert_eq!(told.sent_without, 6_000 + 4_990 - 1_500 + 3_000 - 1_500);
+    let saved = saving(&messages, &[folded((1, 1), 10, 1)], 1.0);
+    assert_eq!(saved.sent_without, 6_000 + 4_990 - 1_500 + 3_000 - 1_500);
     let billed = (6_000 + 4_990 - 1_500) * 125 + 1_000 * 10 + 500 * 125;
-    assert_eq!(told.billed_without_hundredths, billed);
+    assert_eq!(saved.billed_without_hundredths, billed);
 }

@@ -232,7 +232,7 @@ fn what_is_known_by_its_place_is_masked_there() {
 }
 
 #[test]
-fn a_token_is_known_behind_a_name_and_not_within_a_word() {
+fn a_token_is_known_after_a_name_and_not_within_a_word() {
     let (kind, fake) = &fakes()[4];
     assert_eq!(mask(&format!("token_{fake}")), format!("token_‹masked: {kind}›"));
     assert_eq!(mask(&format!("{fake}.")), format!("‹masked: {kind}›."));
@@ -395,7 +395,7 @@ fn keys_and_tokens_are_masked_unless_they_are_mere_words() {
 }
 
 #[test]
-fn a_mask_tells_nothing_of_the_length() {
+fn a_mask_reveals_nothing_of_the_length() {
     let of = |length| mask(&format!("DB_PASSWORD={}", "aB3".repeat(length))).into_owned();
     assert!(of(6).contains("‹masked"), "{}", of(6));
     assert_eq!(of(6), of(90));

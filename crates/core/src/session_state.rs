@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn states_of_older_stores_are_told_from_texts() {
+    fn states_of_older_stores_are_distinguished_from_texts() {
         let broken = r#"{"failure":{"stopped":true,"message":"m"},"trouble":null}"#;
         let failure = Some(Failure { stopped: true, message: "m".to_owned() });
         for (slot, text, expected) in [

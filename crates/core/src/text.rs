@@ -124,9 +124,9 @@ fn without_tags(text: &str) -> String {
         plain.push_str(before);
         let is_tag = after.starts_with(|char: char| char.is_ascii_alphabetic() || char == '/');
         rest = match after.split_once('>') {
-            Some((_, behind)) if is_tag => {
+            Some((_, rest_of_text)) if is_tag => {
                 plain.push(' ');
-                behind
+                rest_of_text
             }
             _ => {
                 plain.push('<');

@@ -260,7 +260,7 @@ impl Contexts {
             frame,
             opened_above: stands_above(view, num, reader)?,
             parent_above,
-            outdated: &evidence.told_outdated(),
+            outdated: &evidence.outdated_lines(),
             inside: &inside,
             evidence: &evidence::lines(evidence, frame, &inside),
             is_followed,

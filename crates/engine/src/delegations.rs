@@ -156,7 +156,7 @@ impl Delegation {
             frame,
             session: session.to_owned(),
             host: caller.host.clone(),
-            behind: view.last_message(session)?,
+            after: view.last_message(session)?,
             caller: caller.session.clone(),
             call: caller.anchor.clone(),
         })

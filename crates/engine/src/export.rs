@@ -150,7 +150,7 @@ fn section(
     part("Success criteria", Some(&frame.success_criteria));
     part("Why it was invalidated", frame.invalidation_reason.as_deref());
     let results = match frame.results_source {
-        Some(source) => format!("Results, {}", source.told()),
+        Some(source) => format!("Results, {}", source.for_people()),
         None => "Results".to_owned(),
     };
     part(&results, frame.results.as_deref());

@@ -56,7 +56,7 @@ impl Contexts {
         };
         let newest = newest_request(view, users)?;
         let tokens = self.env.settings_in(view)?.budget.ancestors;
-        Ok(Asked { root: &root, newest: newest.as_deref(), tokens }.told())
+        Ok(Asked { root: &root, newest: newest.as_deref(), tokens }.text())
     }
 
     /// The same for the system prompt of a session whose own prompt does not contain it.

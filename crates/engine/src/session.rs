@@ -117,7 +117,7 @@ impl UserTurns {
                 frame: root,
                 identity,
                 derived: true,
-                anew: false,
+                again: false,
             })?;
         }
         Ok(())

@@ -228,7 +228,7 @@ fn who_ends_it_comes_before_a_model_and_a_model_before_extraction() {
             assert_eq!(desk.results("f2"), (Some(source), results.to_owned()));
             let details = desk.did("stack_frame_details", json!({"frame": "f2"}));
             assert_eq!(details.data["resultsSource"], source.as_str());
-            assert!(details.text.contains(source.told()), "{}", details.text);
+            assert!(details.text.contains(source.for_people()), "{}", details.text);
             desk.engine.rebuild().unwrap();
         }
     }

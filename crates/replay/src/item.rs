@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use callstack_core::evidence::terms::{Kind, told};
+use callstack_core::evidence::terms::{Kind, repeatable};
 use callstack_core::text::estimate_tokens;
 
 /// An item's place in its [`Items`].
@@ -59,7 +59,7 @@ impl Items {
     /// The terms of a text, each once, in order.
     pub(crate) fn terms_of(&mut self, text: &str) -> Box<[Term]> {
         let mut terms = Vec::new();
-        told(text, |kind, term| {
+        repeatable(text, |kind, term| {
             let next = u32::try_from(self.terms.len()).unwrap_or(u32::MAX);
             let known = self.terms.get(term.as_ref()).copied();
             let number = known.unwrap_or_else(|| {

@@ -6,12 +6,12 @@
 
 use std::borrow::Cow;
 
-use callstack_core::evidence::terms::told;
+use callstack_core::evidence::terms::repeatable;
 
 /// Calls `found` with every term of a text; the same one may come several times. A path comes with the name of its
 /// file.
 pub fn terms<'a>(text: &'a str, mut found: impl FnMut(Cow<'a, str>)) {
-    told(text, |_, term| found(term));
+    repeatable(text, |_, term| found(term));
 }
 
 #[cfg(test)]

@@ -83,7 +83,12 @@ pub(crate) fn fill(store: &Store) {
     let done = |command: &Command| carry_out(store, command, &WIDE).unwrap();
     done(&root("ses_a", None));
     let goal = identity("the goal");
-    done(&Command::SetIdentity { frame: FrameNum(1), identity: goal, derived: false, anew: false });
+    done(&Command::SetIdentity {
+        frame: FrameNum(1),
+        identity: goal,
+        derived: false,
+        again: false,
+    });
     done(&push("ses_a", 1, "parser"));
     for (path, hash) in [("src/parser.rs", Some("ab".repeat(32))), ("issue 12", None)] {
         let artifact = Artifact { path: path.to_owned(), hash };
@@ -138,7 +143,7 @@ pub(crate) fn fill(store: &Store) {
             frame,
             session: format!("ses_of_{frame}"),
             host: "opencode".to_owned(),
-            behind: None,
+            after: None,
             caller: "ses_a".to_owned(),
             call: at(call),
         }));

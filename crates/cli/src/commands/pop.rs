@@ -83,7 +83,7 @@ pub(crate) fn run(
         if let Some(Ok(source)) = source
             && source != ResultsSource::User
         {
-            page.put(DIM, &format!("results: {}", source.told())).end();
+            page.put(DIM, &format!("results: {}", source.for_people())).end();
         }
         if let Some(why) = answer.data["summarizerFailure"].as_str() {
             page.put(DIM, &format!("the model that was to write them did not: {why}")).end();

@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn checks_are_told_by_their_words() {
+    fn checks_are_recognized_by_their_words() {
         for line in ["cargo nextest run", "npm run test", "make -C out", "./gradlew build"] {
             assert!(verifies(line), "{line}");
         }

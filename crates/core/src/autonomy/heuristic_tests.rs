@@ -83,8 +83,12 @@ fn the_surest_speaks_and_the_others_add_a_tenth() {
         ..Signals::default()
     };
     let judgement = judge(SuggestionKind::Push, &Heuristic::ALL, &signals);
-    let told: Vec<_> = judgement.readings.iter().map(|it| (it.heuristic, it.confidence)).collect();
-    assert_eq!(told, [(FailureBoundary, 75), (Complexity, 60), (Duration, 8), (ContextSwitch, 0)]);
+    let readings: Vec<_> =
+        judgement.readings.iter().map(|it| (it.heuristic, it.confidence)).collect();
+    assert_eq!(
+        readings,
+        [(FailureBoundary, 75), (Complexity, 60), (Duration, 8), (ContextSwitch, 0)]
+    );
     assert_eq!(judgement.confidence, 81);
     let only = judge(SuggestionKind::Push, &[Duration, Stagnation], &signals);
     assert_eq!((only.confidence, only.readings.len()), (8, 1), "what is not enabled is not asked");
@@ -163,7 +167,7 @@ fn signals() -> impl Strategy<Value = Signals> {
 }
 
 #[test]
-fn what_an_agent_says_is_told_as_its_own_words() {
+fn what_an_agent_says_is_quoted_as_its_own_words() {
     let said = Signals::default().with(&Hints {
         errors: 2,
         files_changed: 2,

@@ -120,8 +120,8 @@ fn what_became_of_a_sibling_stands_before_its_results_and_nobody_else_is_asked_f
         assert_eq!(asked, out.metadata.siblings, "{}", out.text);
         assert!(asked.len() > 1, "{}", out.text);
         for num in asked {
-            let told = format!(">[gone since: {num}.rs]");
-            assert!(out.text.contains(&told), "{told} is missing in\n{}", out.text);
+            let gone = format!(">[gone since: {num}.rs]");
+            assert!(out.text.contains(&gone), "{gone} is missing in\n{}", out.text);
         }
     }
 }
@@ -140,8 +140,8 @@ fn siblings_that_are_not_worth_showing_need_no_element() {
     assert!(!out.text.contains("completed-siblings"), "{}", out.text);
     assert_eq!(out.metadata.siblings_omitted, 1);
     let whole = render(&ContextInput { parts: Parts::full(), ..input });
-    let told = "<truncation ancestors-omitted=\"0\" siblings-omitted=\"1\" />";
-    assert!(whole.text.contains(told), "{}", whole.text);
+    let truncation = "<truncation ancestors-omitted=\"0\" siblings-omitted=\"1\" />";
+    assert!(whole.text.contains(truncation), "{}", whole.text);
 }
 
 #[test]

@@ -46,13 +46,13 @@ impl StatusCounts {
     }
 
     /// Returns the number of frames with something to show: completed, failed, blocked.
-    pub fn told(&self) -> usize {
+    pub fn shown(&self) -> usize {
         self.completed + self.failed + self.blocked
     }
 
     /// Frames that count as tasks: all but the invalidated.
     pub fn tasks(&self) -> usize {
-        self.told() + self.in_progress + self.planned
+        self.shown() + self.in_progress + self.planned
     }
 }
 

@@ -51,5 +51,5 @@ fn every_status_is_counted() {
         .map(|(status, num)| frame(num, Some(1), status, "", ""))
         .collect();
     let counts = StatusCounts::of(&all);
-    assert_eq!((counts.told(), counts.tasks(), counts.invalidated), (3, 5, 1));
+    assert_eq!((counts.shown(), counts.tasks(), counts.invalidated), (3, 5, 1));
 }

@@ -20,10 +20,16 @@ fn any_frame() -> impl Strategy<Value = Frame> {
     let lists =
         (proptest::collection::vec(words(), 0..4), proptest::collection::vec(words(), 0..4));
     (2_u64..90, 0_usize..6, texts, lists, any::<bool>()).prop_map(
-        |(num, status, (title, criteria, compacted, results), (artifacts, decisions), told)| {
+        |(
+            num,
+            status,
+            (title, criteria, compacted, results),
+            (artifacts, decisions),
+            has_compacted,
+        )| {
             let mut made = frame(num, Some(1), Status::ALL[status], &title, &criteria);
             made.identity.success_criteria_compacted = compacted;
-            made.results_compacted = results.clone().filter(|_| told);
+            made.results_compacted = results.clone().filter(|_| has_compacted);
             made.results = results;
             made.artifacts = artifacts.iter().map(|path| artifact(path)).collect();
             made.decisions = decisions;
@@ -66,8 +72,8 @@ proptest! {
         well_formed(&out.text);
         let tokens = &out.metadata.tokens;
         let real = (estimate_tokens(&out.text) as f64 * calibration).ceil();
-        let is_told = (tokens.total as f64 - real).abs() < 0.5;
-        prop_assert!(is_told || out.text.is_empty(), "{} {real}", tokens.total);
+        let is_estimate = (tokens.total as f64 - real).abs() < 0.5;
+        prop_assert!(is_estimate || out.text.is_empty(), "{} {real}", tokens.total);
         prop_assert!(tokens.total <= total || !pins.is_empty());
         prop_assert_eq!(out.metadata.over_budget, tokens.total > total);
         if out.metadata.over_budget {

@@ -367,8 +367,8 @@ impl Page<'_> {
     fn sibling_total(&self) -> usize {
         let current = self.input.current.num;
         let listed = self.input.siblings.iter().filter(|sibling| sibling.num != current);
-        let listed = super::StatusCounts::of(listed).told();
-        self.input.sibling_counts.told().max(listed)
+        let listed = super::StatusCounts::of(listed).shown();
+        self.input.sibling_counts.shown().max(listed)
     }
 
     fn envelope(&self, left_out: &[&'static str], inner: &str) -> String {

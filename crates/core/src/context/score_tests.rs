@@ -106,9 +106,9 @@ fn completed_work_is_worth_most_and_failed_has_lessons() {
 fn what_ended_lately_counts_more() {
     let score = |age| score_sibling(&sibling(Status::Completed, "x", age), CRITERIA, NOW);
     assert_eq!([MINUTE, 2 * 60 * MINUTE, 3 * DAY, 8 * DAY].map(score), [27, 20, 16, 12]);
-    let mut told = sibling(Status::Completed, "x", MINUTE);
-    told.results = Some("done".into());
-    assert!(score_sibling(&told, CRITERIA, NOW) >= MIN_RELEVANCE);
+    let mut completed = sibling(Status::Completed, "x", MINUTE);
+    completed.results = Some("done".into());
+    assert!(score_sibling(&completed, CRITERIA, NOW) >= MIN_RELEVANCE);
 }
 
 #[test]

@@ -136,13 +136,13 @@ pub(super) fn siblings_within<'a>(
     wanted: &Wanted<'_>,
     since: Since<'_>,
 ) -> Selection<'a> {
-    let told = siblings
+    let shown = siblings
         .iter()
         .filter(|sibling| is_shown(sibling) && Some(sibling.num) != wanted.current)
         .count();
     let ranked =
         rank_siblings(siblings, wanted.current, wanted.goal, wanted.min_relevance, wanted.now);
-    let irrelevant = told - ranked.len();
+    let irrelevant = shown - ranked.len();
     let candidates = ranked
         .into_iter()
         .map(|(score, frame)| {

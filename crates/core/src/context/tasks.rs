@@ -129,7 +129,7 @@ fn order(input: &ContextInput<'_>) -> SiblingOrder {
     let tasks = input.sibling_counts.tasks() + 1;
     if order.total < tasks {
         order.total = tasks;
-        order.position = (input.sibling_counts.told() + 1).min(tasks);
+        order.position = (input.sibling_counts.shown() + 1).min(tasks);
     }
     order
 }

@@ -19,7 +19,7 @@ pub struct Delegate {
     /// Its host.
     pub host: String,
     /// The last message that it has.
-    pub behind: Option<String>,
+    pub after: Option<String>,
     /// The session that asks.
     pub caller: String,
     /// The call that will get the frame's results.
@@ -76,7 +76,7 @@ pub(super) fn delegate<N: Neighbourhood>(
             num: span,
             frame: num,
             session: id.clone(),
-            open: Anchor { message: command.behind.clone(), call: None },
+            open: Anchor { message: command.after.clone(), call: None },
             origin: SpanOrigin::Activate,
             close: None,
             outcome: None,

@@ -37,7 +37,7 @@ pub fn unseen_outcome(call: &ToolCall, project: &str) -> Option<String> {
     let exit = call.exit.filter(|exit| *exit != 0);
     let how = exit.map_or_else(|| "failed".to_owned(), |exit| format!("failed with exit {exit}"));
     let output = mask(call.output_text());
-    Some(match errors::telling_line(&call.action, &output) {
+    Some(match errors::informative_line(&call.action, &output) {
         Some(line) => format!("{name} {how}: {line}"),
         None => format!("{name} {how}"),
     })
@@ -57,28 +57,28 @@ mod tests {
     }
 
     #[test]
-    fn only_what_the_results_could_not_know_is_told() {
+    fn only_what_the_results_could_not_know_is_added() {
         let ran = || Action::Ran("cargo  test -p x".to_owned());
         let wrote = || Action::Wrote(vec!["src/a.rs".to_owned()]);
         let read = Action::Read("src/a.rs".to_owned());
-        let told = |call: &ToolCall| unseen_outcome(call, "");
+        let outcome = |call: &ToolCall| unseen_outcome(call, "");
         let (open, completed, failed) = (CallState::Open, CallState::Completed, CallState::Failed);
-        assert_eq!(told(&of(read, None, completed, "ok")), None);
+        assert_eq!(outcome(&of(read, None, completed, "ok")), None);
         assert_eq!(
-            told(&of(ran(), Some(0), completed, "ok\n12 passed in 0.1s\n")).unwrap(),
+            outcome(&of(ran(), Some(0), completed, "ok\n12 passed in 0.1s\n")).unwrap(),
             "`cargo test -p x` ended with exit 0: 12 passed"
         );
-        assert_eq!(told(&of(wrote(), None, completed, "ok")).unwrap(), "edit src/a.rs was done");
+        assert_eq!(outcome(&of(wrote(), None, completed, "ok")).unwrap(), "edit src/a.rs was done");
         assert_eq!(
-            told(&of(ran(), Some(101), completed, "running\nerror: test failed\n")).unwrap(),
+            outcome(&of(ran(), Some(101), completed, "running\nerror: test failed\n")).unwrap(),
             "`cargo test -p x` failed with exit 101: error: test failed"
         );
         assert_eq!(
-            told(&of(wrote(), None, failed, "oldString not found")).unwrap(),
+            outcome(&of(wrote(), None, failed, "oldString not found")).unwrap(),
             "edit src/a.rs failed: oldString not found"
         );
         assert_eq!(
-            told(&of(ran(), None, open, "")).unwrap(),
+            outcome(&of(ran(), None, open, "")).unwrap(),
             "`cargo test -p x`: how it ended was not seen"
         );
     }

@@ -13,31 +13,31 @@ impl Evidence {
     /// Returns the state at the end, in one line: the tests, else the last commands, and the error that was left.
     /// Empty where nothing of that is known.
     pub fn brief(&self) -> String {
-        let mut told: Vec<String> = Vec::new();
+        let mut parts: Vec<String> = Vec::new();
         let known = self.checks.iter().rev().find_map(|run| Some((run, run.how()?)));
         if let Some((run, how)) = known {
-            told.push(format!("`{}`: {}", short(&run.line, COMMAND), short(&how, ERROR)));
+            parts.push(format!("`{}`: {}", short(&run.line, COMMAND), short(&how, ERROR)));
         } else if let Some(run) = self.tests.last() {
-            told.push(format!("`{}`: {}", short(&run.command, COMMAND), run.counts));
+            parts.push(format!("`{}`: {}", short(&run.command, COMMAND), run.counts));
         } else {
             let ended = self.commands.iter().filter_map(|run| {
-                let exit = run.told_exits().last()?;
+                let exit = run.meaningful_exits().last()?;
                 Some(format!("`{}`: exit {exit}", short(&run.line, COMMAND)))
             });
             let ended: Vec<_> = ended.collect();
-            told.extend_from_slice(&ended[ended.len().saturating_sub(COMMANDS)..]);
+            parts.extend_from_slice(&ended[ended.len().saturating_sub(COMMANDS)..]);
         }
         if let Some(failure) = self.failures.last() {
-            told.push(format!(
+            parts.push(format!(
                 "failed: {}: {}",
                 short(&failure.what, COMMAND),
                 short(&failure.how, ERROR)
             ));
         }
         if let Some(error) = self.errors.iter().rfind(|error| !error.gone) {
-            told.push(format!("not seen to be gone: {}", short(&error.text, ERROR)));
+            parts.push(format!("not seen to be gone: {}", short(&error.text, ERROR)));
         }
-        told.join("; ")
+        parts.join("; ")
     }
 }
 
@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn tests_say_more_than_commands_and_what_is_still_wrong_is_told() {
+    fn tests_say_more_than_commands_and_what_is_still_wrong_is_named() {
         let mut evidence = Evidence {
             commands: vec![ran("make", &[2, 0]), ran("sleep 1", &[]), ran("git diff", &[0])],
             ..Evidence::default()

@@ -216,11 +216,11 @@ impl Scan<'_> {
             self.at += 2;
             return None;
         };
-        let mut behind = self.at + (rest.len() - body.len());
+        let mut end = self.at + (rest.len() - body.len());
         for line in body.split_inclusive('\n') {
-            behind += line.len();
+            end += line.len();
             if line.trim() == mark {
-                self.at = behind;
+                self.at = end;
                 return Some(Cut::Then);
             }
         }
@@ -269,14 +269,14 @@ mod tests {
     fn of(line: &str, exit: i64) -> Vec<String> {
         let segments = segments(line);
         let exits = exits(line, &segments, Some(exit));
-        let told = segments.iter().zip(exits).map(|(segment, exit)| {
+        let runs = segments.iter().zip(exits).map(|(segment, exit)| {
             format!(
                 "{}{}",
                 segment.text,
                 exit.map_or_else(String::new, |exit| format!(" = {exit}"))
             )
         });
-        told.collect()
+        runs.collect()
     }
 
     #[test]

@@ -220,7 +220,7 @@ impl<'a> Parts<'a> {
                 // `may_be` has made sure that the file may hold this.
                 let _known = self.file.learn(at, line);
             }
-            self.file.ends_behind(now.lines().count());
+            self.file.ends_after(now.lines().count());
         }
         self.placed = true;
         let mut placed = self.file.clone();
@@ -364,18 +364,18 @@ fn of_document(path: &str, document: &Document<'_>) -> (Vec<Changed>, Vec<(bool,
             _ => {}
         }
     }
-    let mut told: Vec<Changed> = Vec::new();
-    let mut tell = |symbol: &Symbol, what: What| {
-        if told.iter().all(|it| it.name != symbol.name) {
-            told.push(Changed { name: symbol.name.clone(), what, test: symbol.is_test });
+    let mut changed: Vec<Changed> = Vec::new();
+    let mut add = |symbol: &Symbol, what: What| {
+        if changed.iter().all(|it| it.name != symbol.name) {
+            changed.push(Changed { name: symbol.name.clone(), what, test: symbol.is_test });
         }
     };
     for symbol in &new {
         let added = is_new(symbol.line) && !was.contains(symbol.name.as_str());
         if added {
-            tell(symbol, What::Added);
+            add(symbol, What::Added);
         } else if touched.contains(symbol.name.as_str()) {
-            tell(symbol, What::Changed);
+            add(symbol, What::Changed);
         }
     }
     for symbol in &old {
@@ -383,12 +383,12 @@ fn of_document(path: &str, document: &Document<'_>) -> (Vec<Changed>, Vec<(bool,
             continue;
         }
         if is_gone.contains(&symbol.line) {
-            tell(symbol, What::Removed);
+            add(symbol, What::Removed);
         } else if touched.contains(symbol.name.as_str()) {
-            tell(symbol, What::Changed);
+            add(symbol, What::Changed);
         }
     }
-    (told, beside)
+    (changed, beside)
 }
 
 fn is_blank(line: Option<&str>) -> bool {

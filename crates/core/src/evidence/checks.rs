@@ -414,8 +414,9 @@ fn shown(segment: &str, project: &str) -> String {
             || last.starts_with('>')
             || last.starts_with("&>")
             || *last == "/dev/null";
-        let behind = words.len() > 1 && matches!(words[words.len() - 2], ">" | "2>" | "&>" | ">>");
-        if behind {
+        let is_target =
+            words.len() > 1 && matches!(words[words.len() - 2], ">" | "2>" | "&>" | ">>");
+        if is_target {
             words.truncate(words.len() - 2);
         } else if goes {
             words.pop();

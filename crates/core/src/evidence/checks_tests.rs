@@ -1,19 +1,19 @@
 use super::*;
 use crate::evidence::Action;
 
-fn told(command: &str, exit: Option<i64>, output: &str) -> String {
+fn outcomes(command: &str, exit: Option<i64>, output: &str) -> String {
     let action = Action::Ran(command.to_owned());
     let call = ToolCall { action, exit, output: Some(output.to_owned()), ..ToolCall::default() };
     let found = checks(command, &call, "/app");
-    let told = |it: &CheckRun| Some(format!("`{}`: {}", it.line, it.how()?));
-    found.iter().filter_map(told).collect::<Vec<_>>().join("\n")
+    let line = |it: &CheckRun| Some(format!("`{}`: {}", it.line, it.how()?));
+    found.iter().filter_map(line).collect::<Vec<_>>().join("\n")
 }
 
 #[test]
 fn each_check_of_a_chain_has_its_own_outcome() {
     let pytest = "....  [100%]\n325 passed, 16 skipped in 2.25s\n367:aligned with `x`\n";
     assert_eq!(
-        told(
+        outcomes(
             "sed -n 1,9p a; PYTHONPATH=. /venv/bin/python -m pytest -q 2>&1; grep -n x README.md",
             Some(1),
             pytest
@@ -22,7 +22,7 @@ fn each_check_of_a_chain_has_its_own_outcome() {
     );
     let both = "344 passed, 16 skipped in 1.95s\n..\n314 passed, 46 skipped in 2.22s\n M README.md";
     assert_eq!(
-        told(
+        outcomes(
             "PYTHONPATH=. pytest -q; PYTHONPATH=/tmp/x:. pytest -q; git status --short",
             Some(0),
             both
@@ -30,52 +30,52 @@ fn each_check_of_a_chain_has_its_own_outcome() {
         "`PYTHONPATH=. pytest -q`: 344 passed, 16 skipped\n`PYTHONPATH=/tmp/x:. pytest -q`: 314 passed, 46 skipped"
     );
     assert_eq!(
-        told("cargo clippy --all && cargo fmt --check && ls", Some(0), ""),
+        outcomes("cargo clippy --all && cargo fmt --check && ls", Some(0), ""),
         "`cargo clippy --all`: exit 0\n`cargo fmt --check`: exit 0"
     );
-    assert_eq!(told("cargo clippy && cargo fmt --check", Some(1), ""), "", "either of them");
-    assert_eq!(told("make test | tail -5", Some(0), "boo"), "");
-    assert_eq!(told("cd /app && npm test", Some(1), "boo"), "`npm test`: failed, exit 1");
+    assert_eq!(outcomes("cargo clippy && cargo fmt --check", Some(1), ""), "", "either of them");
+    assert_eq!(outcomes("make test | tail -5", Some(0), "boo"), "");
+    assert_eq!(outcomes("cd /app && npm test", Some(1), "boo"), "`npm test`: failed, exit 1");
     for (line, output) in [
         ("cd /no && npm test", "sh: 1: cd: can't cd to /no: No such file or directory"),
         ("make x && cd /app && npm test", ""),
         ("cd /app || npm test", ""),
     ] {
-        assert_eq!(told(line, Some(1), output), "", "{line}");
+        assert_eq!(outcomes(line, Some(1), output), "", "{line}");
     }
 }
 
 #[test]
 fn what_a_runner_says_counts_more_than_an_exit_code() {
     assert_eq!(
-        told("pytest -q | tail -3", Some(0), "2 failed, 3 passed in 1.0s"),
+        outcomes("pytest -q | tail -3", Some(0), "2 failed, 3 passed in 1.0s"),
         "`pytest -q`: 2 failed, 3 passed"
     );
     assert_eq!(
-        told("pytest -q", Some(4), "3 passed in 1.0s"),
+        outcomes("pytest -q", Some(4), "3 passed in 1.0s"),
         "`pytest -q`: failed, 3 passed, but exit 4"
     );
     assert_eq!(
-        told("cargo build", Some(101), "error: could not compile `x`"),
+        outcomes("cargo build", Some(101), "error: could not compile `x`"),
         "`cargo build`: error: could not compile `x`"
     );
-    assert_eq!(told("make check", Some(2), ""), "`make check`: failed, exit 2");
+    assert_eq!(outcomes("make check", Some(2), ""), "`make check`: failed, exit 2");
     assert_eq!(
-        told("ruff check . ; true", Some(0), "All checks passed!"),
+        outcomes("ruff check . ; true", Some(0), "All checks passed!"),
         "`ruff check .`: All checks passed!"
     );
 }
 
 #[test]
-fn several_runs_of_a_runner_are_told_together_where_nobody_knows_which_is_which() {
+fn several_runs_of_a_runner_share_a_line_where_nobody_knows_which_is_which() {
     let three = "test result: ok. 3 passed; 0 failed; 0 ignored\n".repeat(3);
-    assert_eq!(told("cargo test -p a", Some(0), &three), "`cargo test -p a`: 9 passed");
+    assert_eq!(outcomes("cargo test -p a", Some(0), &three), "`cargo test -p a`: 9 passed");
     assert_eq!(
-        told("cargo test -p a; cargo test -p b", Some(0), &three),
+        outcomes("cargo test -p a; cargo test -p b", Some(0), &three),
         "`cargo test -p a; cargo test -p b`: 9 passed in all"
     );
     let cut = format!("... output truncated ...\n{three}");
-    assert_eq!(told("cargo test -p a", Some(0), &cut), "`cargo test -p a`: 3 passed");
+    assert_eq!(outcomes("cargo test -p a", Some(0), &cut), "`cargo test -p a`: 3 passed");
 }
 
 #[test]
@@ -83,20 +83,20 @@ fn runs_in_a_loop_are_not_added_up() {
     let loops = "for seed in 1 2 3; do pytest -q -p seed=$seed | tail -1; done";
     let same = "9 passed in 0.1s\n".repeat(3);
     assert_eq!(
-        told(loops, Some(0), &same),
+        outcomes(loops, Some(0), &same),
         "`pytest -q -p seed=$seed`: 3 runs in a loop, each 9 passed"
     );
     let mutants = "9 passed in 0.1s\n1 failed, 8 passed in 0.1s\n2 failed, 7 passed in 0.1s\n";
     assert_eq!(
-        told(loops, Some(0), mutants),
+        outcomes(loops, Some(0), mutants),
         "`pytest -q -p seed=$seed`: 3 runs in a loop, 2 of them with failures"
     );
     let once = "for file in a b; do echo $file; done; pytest -q";
-    assert_eq!(told(once, Some(0), "9 passed in 0.1s"), "`pytest -q`: 9 passed");
+    assert_eq!(outcomes(once, Some(0), "9 passed in 0.1s"), "`pytest -q`: 9 passed");
 }
 
 #[test]
-fn checks_are_told_from_other_commands() {
+fn checks_are_distinguished_from_other_commands() {
     for line in [
         "pytest",
         "python -m pytest tests/a.py",
@@ -157,7 +157,7 @@ fn checks_are_told_from_other_commands() {
 #[test]
 fn a_long_command_is_cut_between_two_words_and_says_so() {
     let line = format!("pytest {} > log.txt 2>&1", "/app/tests/test_one.py ".repeat(20));
-    let told = told(&line, Some(0), "");
-    assert!(told.starts_with("`pytest tests/test_one.py tests/"), "{told}");
-    assert!(told.contains("test_one.py …`: exit 0"), "{told}");
+    let outcomes = outcomes(&line, Some(0), "");
+    assert!(outcomes.starts_with("`pytest tests/test_one.py tests/"), "{outcomes}");
+    assert!(outcomes.contains("test_one.py …`: exit 0"), "{outcomes}");
 }

@@ -162,7 +162,7 @@ impl<'a> Document<'a> {
     }
 
     /// Records that the file ends after so many lines.
-    pub(super) fn ends_behind(&mut self, lines: usize) -> bool {
+    pub(super) fn ends_after(&mut self, lines: usize) -> bool {
         self.ends = self.reaches(lines) && self.rows.len() == lines;
         self.ends
     }
@@ -241,10 +241,10 @@ impl<'a> Document<'a> {
             if !all && (hits.len() > 1 || !found.is_empty()) {
                 return Err(Unplaced);
             }
-            let mut behind = 0;
+            let mut done = 0;
             for hit in hits {
                 // Lines that hold several occurrences are replaced together with the first one.
-                if hit < behind {
+                if hit < done {
                     continue;
                 }
                 let from = run.get(..hit).and_then(|it| it.rfind('\n')).map_or(0, |at| at + 1);
@@ -269,7 +269,7 @@ impl<'a> Document<'a> {
                     new.map_or_else(Vec::new, |new| new.split('\n').map(str::to_owned).collect());
                 let in_front = run.get(..from).unwrap_or_default().matches('\n').count();
                 found.push((first + in_front, piece.matches('\n').count() + 1, new));
-                behind = to;
+                done = to;
             }
         }
         if found.is_empty() {
@@ -314,9 +314,9 @@ impl<'a> Document<'a> {
     pub(super) fn moved(&self) -> Vec<(usize, isize)> {
         let places = self.rows.iter().enumerate().filter_map(|(at, row)| Some((at, row.was?)));
         // Text after the rows has moved, too.
-        let behind = (!self.ends).then_some((self.rows.len(), self.next));
+        let tail = (!self.ends).then_some((self.rows.len(), self.next));
         let mut moved: Vec<(usize, isize)> = Vec::new();
-        for (at, was) in places.chain(behind) {
+        for (at, was) in places.chain(tail) {
             let by = at.cast_signed() - was.cast_signed();
             if by != moved.last().map_or(0, |(_, by)| *by) {
                 moved.push((was, by));

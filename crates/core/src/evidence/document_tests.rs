@@ -57,7 +57,7 @@ fn an_edit_is_found_in_the_lines_that_are_known() {
 }
 
 #[test]
-fn hunks_tell_places_and_the_lines_around_them() {
+fn hunks_give_places_and_the_lines_around_them() {
     let diff = "@@ -3,3 +3,4 @@\n a\n-b\n+c\n+d\n e\n";
     let known = hunks(diff);
     let mut file = Document::default();

@@ -11,7 +11,7 @@ const LINES: usize = 200;
 /// Returns the most informative line of a failed call's output, in which its secrets are masked: the first of those
 /// that name an error, else the last line with words for a command, which reports its end there, and the first for
 /// any other tool. It is cut to a length for people. None where a command discards its errors.
-pub(super) fn telling_line<'a>(action: &Action, output: &'a str) -> Option<&'a str> {
+pub(super) fn informative_line<'a>(action: &Action, output: &'a str) -> Option<&'a str> {
     let lines = || output.lines().map(untagged);
     let named = lines().rev().take(LINES).filter(|line| names_an_error(line)).last();
     let mut worded = lines().filter(|line| has_words(line));
@@ -63,21 +63,21 @@ mod tests {
     #[test]
     fn the_line_that_names_the_error_is_found() {
         let action = Action::Ran("make".to_owned());
-        let told = |output: &'static str| telling_line(&action, output);
+        let line_of = |output: &'static str| informative_line(&action, output);
         let output = "   Compiling x\nerror[E0308]: mismatched types\n  --> src/a.rs:3\nerror: could not compile";
-        assert_eq!(told(output), Some("error[E0308]: mismatched types"));
-        assert_eq!(told("one\nsomething went wrong\n\n---\n"), Some("something went wrong"));
-        assert_eq!(told(" \n--\n"), None);
-        assert_eq!(told("errors.rs\nerror-pages\nmakefile gone"), Some("makefile gone"));
+        assert_eq!(line_of(output), Some("error[E0308]: mismatched types"));
+        assert_eq!(line_of("one\nsomething went wrong\n\n---\n"), Some("something went wrong"));
+        assert_eq!(line_of(" \n--\n"), None);
+        assert_eq!(line_of("errors.rs\nerror-pages\nmakefile gone"), Some("makefile gone"));
         let long = format!("error: {}", "é".repeat(200));
-        assert!(telling_line(&action, &long).is_some_and(|line| line.len() <= LONGEST));
+        assert!(informative_line(&action, &long).is_some_and(|line| line.len() <= LONGEST));
     }
 
     #[test]
     fn a_command_that_hides_its_errors_shows_none() {
         let listed = |command: &str| {
             let action = Action::Ran(command.to_owned());
-            telling_line(&action, "components\nerrors")
+            informative_line(&action, "components\nerrors")
         };
         assert_eq!(listed("ls src lib 2>/dev/null"), None);
         assert_eq!(listed("ls src lib"), Some("errors"));
@@ -87,10 +87,10 @@ mod tests {
     fn another_tool_says_first_what_went_wrong() {
         let output =
             "<tool_use_error>There are 2 matches of it.\nText: let a = 1;</tool_use_error>";
-        assert_eq!(telling_line(&Action::Other, output), Some("There are 2 matches of it."));
+        assert_eq!(informative_line(&Action::Other, output), Some("There are 2 matches of it."));
         let output = "<error>It was not read before</error>";
-        assert_eq!(telling_line(&Action::Other, output), Some("It was not read before"));
+        assert_eq!(informative_line(&Action::Other, output), Some("It was not read before"));
         let output = "<p>No page of that name</p>";
-        assert_eq!(telling_line(&Action::Other, output), Some(output));
+        assert_eq!(informative_line(&Action::Other, output), Some(output));
     }
 }

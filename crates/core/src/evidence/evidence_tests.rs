@@ -54,7 +54,7 @@ pub(super) fn all(tokens: usize) -> Room {
     Room { all: tokens, reasons: false, files: files::Limits::NONE }
 }
 
-pub(super) fn told(span: &[Activity], results: &str, budget: usize) -> String {
+pub(super) fn rendered(span: &[Activity], results: &str, budget: usize) -> String {
     take(span, results, "/home/me/app", all(budget), &|_| None).lines().join("\n")
 }
 
@@ -96,8 +96,8 @@ fn work() -> Vec<Activity> {
 }
 
 #[test]
-fn a_span_is_told_as_a_colleague_would() {
-    assert_snapshot!(told(&work(), "", 400), @"
+fn a_span_is_described_as_a_colleague_would() {
+    assert_snapshot!(rendered(&work(), "", 400), @"
     src/date.rs +3 -2 (now lines 4, 6-7): added `limit`; changed parse_date, Date
     src/date_tests.rs new, 3 lines: added tests a_date_is_read
     notes.txt +1 -1: `+done with limits`
@@ -114,8 +114,8 @@ fn what_failed_with_one_variable_and_went_well_with_another_is_no_failure() {
         ran(&format!("PYTHONPATH={path} python zones.py"), output, exit)
     };
     let failed = tried("src", "ModuleNotFoundError: no module", 1);
-    assert!(told(std::slice::from_ref(&failed), "", 400).contains("not seen to go well later"));
-    assert!(!told(&[failed, tried("src:lib", "fine", 0)], "", 400).contains("not seen"));
+    assert!(rendered(std::slice::from_ref(&failed), "", 400).contains("not seen to go well later"));
+    assert!(!rendered(&[failed, tried("src:lib", "fine", 0)], "", 400).contains("not seen"));
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn what_failed_and_went_well_with_its_output_elsewhere_is_no_failure() {
     let failed = ran("PYTHONPATH=. python scratch/zones.py --all", "ImportError: no name", 1);
     let is_left = |later: &str| {
         let span = [failed.clone(), ran(later, "", 0)];
-        told(&span, "", 400).contains("not seen to go well later")
+        rendered(&span, "", 400).contains("not seen to go well later")
     };
     assert!(!is_left("PYTHONPATH=. /venv/bin/python scratch/zones.py --all > zones.txt 2>&1"));
     assert!(!is_left("cd . && python scratch/zones.py --all | head -3; wc -l zones.txt"));
@@ -149,10 +149,10 @@ fn where_one_check_is_listed_all_are() {
         0,
     );
     let results = "-k any: 16 passed; the whole suite: 1214 passed";
-    let listed = told(std::slice::from_ref(&both), results, 400);
+    let listed = rendered(std::slice::from_ref(&both), results, 400);
     assert!(listed.contains("16 passed, 221 deselected") && listed.contains("1214"), "{listed}");
     assert_eq!(
-        told(&[both], "16 passed, 221 deselected. Suite: 1214 passed", 400),
+        rendered(&[both], "16 passed, 221 deselected. Suite: 1214 passed", 400),
         "checks: seen to pass as the results say"
     );
 }
@@ -163,15 +163,15 @@ fn where_one_commit_is_listed_all_are() {
         ran("git commit -m One", "[main c24c0881] One", 0),
         ran("git commit -m Two", "[main 0123abcd] Two", 0),
     ];
-    let listed = told(&commits, "the first one is c24c0881", 400);
+    let listed = rendered(&commits, "the first one is c24c0881", 400);
     assert_eq!(listed, "committed: c24c0881 \"One\"; 0123abcd \"Two\"");
-    let listed = told(&commits, "c24c0881, then 0123abcd", 400);
+    let listed = rendered(&commits, "c24c0881, then 0123abcd", 400);
     assert!(!listed.contains("committed"), "{listed}");
 }
 
 #[test]
 fn what_results_say_is_not_said_again() {
-    assert_snapshot!(told(&work(), "limit is new, cargo test: 3 passed", 400), @"
+    assert_snapshot!(rendered(&work(), "limit is new, cargo test: 3 passed", 400), @"
     src/date.rs +3 -2 (now lines 4, 6-7): added `limit`; changed parse_date, Date
     src/date_tests.rs new, 3 lines: added tests a_date_is_read
     notes.txt +1 -1: `+done with limits`
@@ -183,11 +183,12 @@ fn what_results_say_is_not_said_again() {
 }
 
 #[test]
-fn the_last_line_of_tests_is_told_unless_the_results_have_the_same_numbers() {
+fn the_last_line_of_tests_is_shown_unless_the_results_have_the_same_numbers() {
     let span = [ran("pytest -q", "12 passed in 1.0s", 0)];
-    let is_told = |results: &str| told(&span, results, 200) == "checks: `pytest -q`: 12 passed";
+    let shows_tests =
+        |results: &str| rendered(&span, results, 200) == "checks: `pytest -q`: 12 passed";
     for same in ["pytest: 12 passed.", "(12 passed, as before)", "first 9 passed, then 12 passed"] {
-        assert!(!is_told(same), "{same}");
+        assert!(!shows_tests(same), "{same}");
     }
     for other in [
         "112 passed",
@@ -196,24 +197,24 @@ fn the_last_line_of_tests_is_told_unless_the_results_have_the_same_numbers() {
         "12 passed and 1 skipped",
         "13 passed",
     ] {
-        assert!(is_told(other), "{other}");
+        assert!(shows_tests(other), "{other}");
     }
 }
 
 #[test]
 fn a_small_budget_keeps_what_matters_most() {
-    assert_snapshot!(told(&work(), "", 90), @"
+    assert_snapshot!(rendered(&work(), "", 90), @"
     notes.txt +1 -1
     and 2 files more changed before those
     checks: `cargo test`: 3 passed
     changed after the last check: notes.txt
     read: 1 file
     ");
-    assert_eq!(told(&work(), "", 3), "");
+    assert_eq!(rendered(&work(), "", 3), "");
 }
 
 #[test]
-fn a_file_tells_its_ranges_as_they_are_after_all_edits() {
+fn a_file_shows_its_ranges_as_they_are_after_all_edits() {
     let file = "/home/me/app/a.py";
     let text = "def one():\n    pass\n\n\ndef two():\n    pass\n";
     let span = [
@@ -222,14 +223,14 @@ fn a_file_tells_its_ranges_as_they_are_after_all_edits() {
         edited(file, "def one():\n    pass\n", "def one():\n    a()\n    b()\n    pass\n"),
     ];
     assert_eq!(
-        told(&span, "", 200).lines().next(),
+        rendered(&span, "", 200).lines().next(),
         Some("a.py +3 -1 (now lines 2-3, 8): changed `one`, `two`")
     );
     let back = [
         &span[..],
         &[edited(file, "    return 2", "    pass"), edited(file, "    a()\n    b()\n", "")],
     ];
-    assert_eq!(told(&back.concat(), "", 200), "read whole: a.py");
+    assert_eq!(rendered(&back.concat(), "", 200), "read whole: a.py");
 }
 
 #[test]
@@ -240,11 +241,11 @@ fn what_the_file_holds_at_the_end_places_what_nobody_saw_before() {
         (path == "a.py").then(|| text.to_owned())
     });
     assert_eq!(taken.lines()[0], "a.py +1 -1 (now line 7): changed Table.row");
-    assert_eq!(told(&span, "", 200).lines().next(), Some("a.py +1 -1"));
+    assert_eq!(rendered(&span, "", 200).lines().next(), Some("a.py +1 -1"));
 }
 
 #[test]
-fn what_was_taken_away_again_is_not_told() {
+fn what_was_removed_again_is_not_shown() {
     let new = |path: &str| Edit {
         path: path.to_owned(),
         after: "print(1)\n".to_owned(),
@@ -259,7 +260,7 @@ fn what_was_taken_away_again_is_not_told() {
         edited("/home/me/app/old.py", "pass", "go()"),
         ran("git rm -q old.py", "", 0),
     ];
-    assert_eq!(told(&span, "", 200), "old.py removed");
+    assert_eq!(rendered(&span, "", 200), "old.py removed");
 }
 
 #[test]
@@ -280,16 +281,16 @@ fn a_new_file_stays_new_where_something_else_changed_it_in_between() {
         ran("go test ./...", "ok  \tx.org/a\t0.1s\nok  \tx.org/b\t0.1s", 0),
     ];
     assert_eq!(
-        told(&span, "", 200),
+        rendered(&span, "", 200),
         "a.go new, 8 lines: added `one`, `two`\nchecks: `go test ./...`: 2 packages ok"
     );
 }
 
 #[test]
-fn it_is_told_how_lines_moved_where_their_numbers_stand_further_up() {
+fn shifts_of_lines_are_shown_where_their_numbers_stand_further_up() {
     let file = "/home/me/app/a.py";
     let text = "one\ntwo\nthree\nfour\nfive\nsix\n";
-    let told = |edits: &[(&str, &str)]| {
+    let rendered = |edits: &[(&str, &str)]| {
         let edits = edits.iter().map(|(before, after)| edited(file, before, after));
         let span: Vec<_> = std::iter::once(read(file, &numbered(text))).chain(edits).collect();
         let mut evidence = take(&span, "", "/home/me/app", all(300), &|_| None);
@@ -301,11 +302,11 @@ fn it_is_told_how_lines_moved_where_their_numbers_stand_further_up() {
             .unwrap_or_default()
     };
     let begin = "line numbers of a.py further up are out of date";
-    assert_eq!(told(&[("two\n", "two\nnew\nnewer\n")]), format!("{begin}: +2 below line 2"));
-    assert_eq!(told(&[("one\n", "new\none\n")]), format!("{begin}: +1 from the first line on"));
-    assert_eq!(told(&[("three", "3")]), "", "a line for a line");
+    assert_eq!(rendered(&[("two\n", "two\nnew\nnewer\n")]), format!("{begin}: +2 below line 2"));
+    assert_eq!(rendered(&[("one\n", "new\none\n")]), format!("{begin}: +1 from the first line on"));
+    assert_eq!(rendered(&[("three", "3")]), "", "a line for a line");
     let several = [("two\n", "two\nnew\nnewer\n"), ("five\n", "")];
-    assert_eq!(told(&several), begin, "nobody reckons with several");
+    assert_eq!(rendered(&several), begin, "nobody reckons with several");
 }
 
 #[test]
@@ -318,11 +319,11 @@ fn what_a_thing_is_defined_in_is_not_named_beside_it() {
         edited(file, "        pass\n", "        return 1\n"),
     ];
     assert_eq!(
-        told(&span, "", 200),
+        rendered(&span, "", 200),
         "a.py +2 -2 (now lines 2, 5): changed Table.row\nno known test, build or lint command was run"
     );
     assert_eq!(
-        told(&span[..2], "", 200).lines().next(),
+        rendered(&span[..2], "", 200).lines().next(),
         Some("a.py +1 -1 (now line 2): changed Table")
     );
 }
@@ -334,32 +335,32 @@ fn a_name_that_is_a_word_is_known_by_its_marks() {
         edited("/home/me/app/a.py", "x", "def row():\n    pass"),
     ];
     for results in ["The row is new.", "rows, narrow"] {
-        assert!(told(&span, results, 200).contains("added `row`"), "{results}");
+        assert!(rendered(&span, results, 200).contains("added `row`"), "{results}");
     }
     for results in ["`row` is new", "row() is new", "Table.row is new"] {
-        assert!(!told(&span, results, 200).contains("added `row`"), "{results}");
+        assert!(!rendered(&span, results, 200).contains("added `row`"), "{results}");
     }
 }
 
 #[test]
-fn files_outside_the_project_are_told_without_what_is_in_them() {
+fn files_outside_the_project_are_named_without_what_is_in_them() {
     let new = Edit {
         path: "/tmp/probe.py".to_owned(),
         after: "def probe():\n    pass\n".to_owned(),
         original: Some(String::new()),
         ..Edit::default()
     };
-    assert!(told(&[wrote(new.clone())], "", 200).starts_with("/tmp/probe.py new, 2 lines\n"));
+    assert!(rendered(&[wrote(new.clone())], "", 200).starts_with("/tmp/probe.py new, 2 lines\n"));
     // Nor are experiments within it, which no check has to cover.
     let experiment = Edit { path: "scratch/probe.py".to_owned(), ..new };
     let checked = ran("cargo test", "test result: ok. 3 passed; 0 failed;", 0);
-    let told = told(&[checked, wrote(experiment)], "", 200);
-    assert!(told.starts_with("scratch/probe.py new, 2 lines\n"), "{told}");
-    assert!(!told.contains("after the last check"), "{told}");
+    let rendered = rendered(&[checked, wrote(experiment)], "", 200);
+    assert!(rendered.starts_with("scratch/probe.py new, 2 lines\n"), "{rendered}");
+    assert!(!rendered.contains("after the last check"), "{rendered}");
 }
 
 #[test]
-fn lines_are_told_only_where_no_name_can_be_and_never_what_says_nothing() {
+fn lines_are_shown_only_where_no_name_can_be_and_never_what_says_nothing() {
     let noise = [
         "# Copyright (C) 2026 the authors",
         "# It is only said here",
@@ -369,34 +370,34 @@ fn lines_are_told_only_where_no_name_can_be_and_never_what_says_nothing() {
         "return self.get_asciidoc_string(**kwargs)",
         "{",
     ];
-    let told = |path: &str, after: &str| {
+    let rendered = |path: &str, after: &str| {
         let span = [edited(&format!("/home/me/app/{path}"), "", after)];
-        told(&span, "", 400).lines().next().unwrap_or_default().to_owned()
+        rendered(&span, "", 400).lines().next().unwrap_or_default().to_owned()
     };
     for line in noise {
-        assert_eq!(told("rules.conf", &format!("{line}\n")), "rules.conf +1 -0", "{line}");
+        assert_eq!(rendered("rules.conf", &format!("{line}\n")), "rules.conf +1 -0", "{line}");
     }
     let row = "table.add_row([\"Zoe\", \"apple\", 3])\n";
-    assert_eq!(told("rules.conf", row), format!("rules.conf +1 -0: `+{}`", row.trim_end()));
+    assert_eq!(rendered("rules.conf", row), format!("rules.conf +1 -0: `+{}`", row.trim_end()));
     for path in ["a.py", "tests/rows.conf", "rows_test.conf", "fixtures/rows.yml"] {
-        assert_eq!(told(path, row), format!("{path} +1 -0"));
+        assert_eq!(rendered(path, row), format!("{path} +1 -0"));
     }
     let code = format!("{row}def limit():\n    pass\n");
-    assert_eq!(told("a.py", &code), "a.py +3 -0: added `limit`");
+    assert_eq!(rendered("a.py", &code), "a.py +3 -0: added `limit`");
 }
 
 #[test]
 fn lines_stand_as_they_are_between_more_backticks_than_they_have() {
-    let told = |after: &str| told(&[edited("/home/me/app/NEWS.rst", "", after)], "", 400);
+    let rendered = |after: &str| rendered(&[edited("/home/me/app/NEWS.rst", "", after)], "", 400);
     assert_eq!(
-        told("* Split at ``semicolon``\n"),
+        rendered("* Split at ``semicolon``\n"),
         "NEWS.rst +1 -0: ```+* Split at ``semicolon`` ```"
     );
-    assert_eq!(told("* Split at `once` only\n"), "NEWS.rst +1 -0: ``+* Split at `once` only``");
+    assert_eq!(rendered("* Split at `once` only\n"), "NEWS.rst +1 -0: ``+* Split at `once` only``");
 }
 
 #[test]
-fn a_new_document_is_told_by_its_length_alone() {
+fn a_new_document_is_described_by_its_length_alone() {
     let path = "/home/me/app/docs/intern.md";
     let text = "# Internals of the parser\n\nIt reads.\n\n## Lexer\n\nIt cuts.\n";
     let new = Edit {
@@ -406,8 +407,8 @@ fn a_new_document_is_told_by_its_length_alone() {
         ..Edit::default()
     };
     let first = [wrote(new)];
-    assert_eq!(told(&first, "", 400), "docs/intern.md new, 7 lines");
-    assert_eq!(told(&first, "About the Lexer", 400), "docs/intern.md new, 7 lines");
+    assert_eq!(rendered(&first, "", 400), "docs/intern.md new, 7 lines");
+    assert_eq!(rendered(&first, "About the Lexer", 400), "docs/intern.md new, 7 lines");
     let more = edited(path, "It cuts.\n", "It cuts.\n\n## Filters\n\nThey change.\n");
     let taken = |span: &[Activity]| take(span, "", "/home/me/app", all(400), &|_| None);
     let both = taken(&first).then(taken(&[more]));
@@ -415,10 +416,10 @@ fn a_new_document_is_told_by_its_length_alone() {
 }
 
 #[test]
-fn a_check_of_which_nothing_is_known_is_not_told() {
+fn a_check_of_which_nothing_is_known_is_not_shown() {
     let chain = "python -m compileall -q src | tail -3";
     let span = [ran(chain, "", 0), edited("/home/me/app/a.py", "a", "b"), ran(chain, "", 0)];
-    assert_eq!(told(&span, "", 400), "a.py +1 -1");
+    assert_eq!(rendered(&span, "", 400), "a.py +1 -1");
     let taken = take(&span, "", "/home/me/app", all(400), &|_| None);
     assert_eq!(taken.brief(), "");
     let tested = [&[ran("pytest -q", "2 passed in 1.0s", 0)][..], &span].concat();
@@ -428,7 +429,7 @@ fn a_check_of_which_nothing_is_known_is_not_told() {
 
 #[test]
 fn no_line_of_commands_is_blamed_for_a_part_of_it() {
-    let told = |command: &str, output: &str, exit: i64| {
+    let rendered = |command: &str, output: &str, exit: i64| {
         let span = [ran(command, output, exit)];
         let taken = take(&span, "", "/home/me/app", all(400), &|_| None);
         Evidence { remains: Remains::of(&span, "/home/me/app"), ..taken }.lines().join("\n")
@@ -437,24 +438,24 @@ fn no_line_of_commands_is_blamed_for_a_part_of_it() {
     let passed = "589 passed in 3.1s\nsh: /opt/tri/bin/ruff: No such file or directory";
     let good = "checks: `PYTHONPATH=. python -m pytest -q`: 589 passed";
     let ruff = |end: &str| format!("{pytest}; (/opt/tri/bin/ruff check . {end})");
-    assert_eq!(told(&ruff("| tail -5"), passed, 127), good, "nobody knows which part");
+    assert_eq!(rendered(&ruff("| tail -5"), passed, 127), good, "nobody knows which part");
     assert_eq!(
-        told(&ruff(""), passed, 127),
+        rendered(&ruff(""), passed, 127),
         format!("{good}; `/opt/tri/bin/ruff check .`: failed, exit 127")
     );
     assert_eq!(
-        told(&format!("{pytest}; make install"), passed, 2),
+        rendered(&format!("{pytest}; make install"), passed, 2),
         format!("{good}\nfailed when run last: `make install` (exit 2)")
     );
     let probe = "cat > /tmp/probe2.py <<'E'\nx\nE\npython /tmp/probe2.py";
-    assert_eq!(told(probe, "1 failed, 2 passed in 0.1s", 0), "");
+    assert_eq!(rendered(probe, "1 failed, 2 passed in 0.1s", 0), "");
     let old = CommandRun { line: "cat > probe.py …".to_owned(), exits: vec![0] };
     let remains = Remains { failing: vec![old], ..Remains::default() };
     assert_eq!(Evidence { remains, ..Evidence::default() }.lines(), [""; 0]);
 }
 
 #[test]
-fn evidence_of_older_versions_is_read_and_its_lists_of_names_are_not_told() {
+fn evidence_of_older_versions_is_read_and_its_lists_of_names_are_not_shown() {
     let old = r#"{"written":[{"path":"a.rs","hash":"1"}],"changes":[{"path":"a.rs","added":2,"removed":1,"lines":["+fn a()"]}],
         "read":["b.rs"],"named":["c.rs"],"commands":[{"line":"make","exits":[2,0]}],"identifiers":["F401"],
         "numbers":["42"],"urls":["https://a.test"],"strings":["x"]}"#;
@@ -568,7 +569,7 @@ proptest! {
         let names: Vec<String> =
             symbols.map(|it| super::changes::last_name(&it.name).to_owned()).collect();
         let failures = evidence.failures.iter().map(|failure| &failure.how);
-        let told = written
+        let items = written
             .chain(evidence.reads.iter().map(|file| &file.path))
             .chain(failures)
             .chain(&names)
@@ -579,7 +580,7 @@ proptest! {
             let line = line.trim_start_matches(['+', '-']).trim_end_matches(['…', ' ']);
             prop_assert!(all.contains(line), "{line:?} is not in {all:?}");
         }
-        for item in told {
+        for item in items {
             let item = item.trim_end_matches('…').split_whitespace().collect::<Vec<_>>().join(" ");
             prop_assert!(all.contains(&item), "{item:?} is not in {all:?}");
         }
@@ -589,6 +590,6 @@ proptest! {
 #[test]
 fn what_callstack_was_asked_for_is_no_evidence() {
     let failing = |command: &str| ran(command, "error: there is no frame `f9`", 3);
-    assert_eq!(told(&[failing("callstack show f9")], "", 400), "");
-    assert!(told(&[failing("deploy show f9")], "", 400).contains("deploy show f9"));
+    assert_eq!(rendered(&[failing("callstack show f9")], "", 400), "");
+    assert!(rendered(&[failing("deploy show f9")], "", 400).contains("deploy show f9"));
 }

@@ -239,14 +239,13 @@ fn is_changed(text: &str, replaced: &str) -> bool {
     replaced.contains(text.trim()) || overlap(text, replaced) || overlap(replaced, text)
 }
 
-/// Whether `front` ends with lines that `behind` begins with, of which at least one has a few letters or digits.
-fn overlap(front: &str, behind: &str) -> bool {
-    let (front, behind): (Vec<&str>, Vec<&str>) =
-        (front.lines().collect(), behind.lines().collect());
-    let most = front.len().min(behind.len()).min(LINES);
+/// Whether `front` ends with lines that `back` begins with, of which at least one has a few letters or digits.
+fn overlap(front: &str, back: &str) -> bool {
+    let (front, back): (Vec<&str>, Vec<&str>) = (front.lines().collect(), back.lines().collect());
+    let most = front.len().min(back.len()).min(LINES);
     let says = |line: &&str| line.chars().filter(|char| char.is_alphanumeric()).count() > 3;
     let shares = |count: &usize| {
-        let shared = &behind[..*count];
+        let shared = &back[..*count];
         front.ends_with(shared) && shared.iter().any(says)
     };
     (1..=most).any(|count| shares(&count))
@@ -306,8 +305,8 @@ fn outlined(path: &str, lines: &[(u32, &str)], most: usize) -> Option<FileOutlin
     let is_plain = |line: &String| secrets(line).is_empty();
     let definitions: Vec<String> = definitions.into_iter().filter(is_plain).collect();
     let (first, last) = (lines.first()?.0, lines.last()?.0);
-    let is_told = !definitions.is_empty() && secrets(path).is_empty();
-    is_told.then(|| FileOutline { path: path.to_owned(), lines: (first, last), definitions })
+    let is_shown = !definitions.is_empty() && secrets(path).is_empty();
+    is_shown.then(|| FileOutline { path: path.to_owned(), lines: (first, last), definitions })
 }
 
 /// Returns lines that stand after their numbers. Without numbers the place of a text in its file is not known.

@@ -36,7 +36,7 @@ impl Gaps {
     }
 
     /// Returns a sentence that names the parts that can't be read again; none where there are none.
-    pub fn told(&self) -> Option<String> {
+    pub fn sentence(&self) -> Option<String> {
         let messages = match self.unreadable {
             0 => None,
             1 => Some(
@@ -49,7 +49,7 @@ impl Gaps {
         let missing = self
             .missing
             .then(|| "some of its last messages were not stored when it ended".to_owned());
-        let told: Vec<_> = [missing, messages].into_iter().flatten().collect();
-        (!told.is_empty()).then(|| told.join("; "))
+        let parts: Vec<_> = [missing, messages].into_iter().flatten().collect();
+        (!parts.is_empty()).then(|| parts.join("; "))
     }
 }

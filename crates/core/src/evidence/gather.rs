@@ -97,7 +97,7 @@ pub(super) fn gather<'a>(
             file.parts.placed = false;
         }
         let path = file.path.clone();
-        match file.told(&hidden) {
+        match file.into_change(&hidden) {
             Some(change) => all.changes.push(change),
             // A change that was taken back is none.
             None => all.written.retain(|it| *it != path),
@@ -279,11 +279,11 @@ fn is_path(path: &str) -> bool {
 impl Gathered {
     /// Records how a call ended, and what it read.
     fn took(&mut self, call: &ToolCall, project: &str) {
-        let (what, is_told) = match &call.action {
+        let (what, is_shown) = match &call.action {
             Action::Ran(command) => {
                 let line = command_line(command, project);
-                let told = shell::is_plain(command) && super::checks::kind(command).is_none();
-                (format!("`{line}`"), told)
+                let is_shown = shell::is_plain(command) && super::checks::kind(command).is_none();
+                (format!("`{line}`"), is_shown)
             }
             Action::Wrote(paths) => {
                 let paths: Vec<&str> = paths.iter().map(|path| relative(path, project)).collect();
@@ -295,8 +295,8 @@ impl Gathered {
         self.failures.retain(|failure| without_assignments(&failure.what) != bare);
         if call.has_failed() {
             let output = mask(call.output_text());
-            let how = errors::telling_line(&call.action, &output);
-            if let (Some(how), true) = (how, is_told) {
+            let how = errors::informative_line(&call.action, &output);
+            if let (Some(how), true) = (how, is_shown) {
                 self.failures.push(Failure { what, how: how.to_owned() });
             }
             return;
@@ -343,7 +343,7 @@ impl<'a> File<'a> {
         if fits {
             self.parts.file = learnt;
             if let (true, Some((last, _))) = (whole, lines.last()) {
-                self.parts.file.ends_behind(*last);
+                self.parts.file.ends_after(*last);
             }
         } else if self.is_new() {
             // All of it is new, whatever it holds.
@@ -441,7 +441,7 @@ impl<'a> File<'a> {
     }
 
     /// Returns its change, without the lines in `hidden`; none where nothing is left of it.
-    fn told(mut self, hidden: &HashSet<&str>) -> Option<FileChange> {
+    fn into_change(mut self, hidden: &HashSet<&str>) -> Option<FileChange> {
         self.parts.file.settle();
         self.parts.pieces.iter_mut().for_each(Document::settle);
         let is_empty = matches!(self.fate, Fate::Created | Fate::Rewritten)
@@ -471,12 +471,12 @@ impl<'a> File<'a> {
         let is_shown = symbols.is_empty() && reasons::shows_lines(&self.path, self.fate);
         let mut lines: Vec<String> = Vec::new();
         for (is_added, line) in beside.into_iter().filter(|_| is_shown) {
-            let told = format!("{}{}", if is_added { '+' } else { '-' }, reasons::shown(&line));
+            let marked = format!("{}{}", if is_added { '+' } else { '-' }, reasons::shown(&line));
             if !hidden.contains(line.as_str())
-                && !lines.contains(&told)
-                && reasons::is_telling(&line)
+                && !lines.contains(&marked)
+                && reasons::is_informative(&line)
             {
-                lines.push(told);
+                lines.push(marked);
             }
         }
         let mut why = self.why;

@@ -38,7 +38,7 @@ impl Evidence {
         if self.checked_as_told && self.checks.is_empty() {
             lines.push("checks: seen to pass as the results say".to_owned());
         }
-        list("checks", "; ", told_checks(&self.checks).into_iter(), &mut lines);
+        list("checks", "; ", check_lines(&self.checks).into_iter(), &mut lines);
         lines.extend(self.unchecked_line());
         let failed = self.failures.iter().map(|it| format!("{}: {}", it.what, it.how));
         list("failed, and not seen to go well later", "; ", failed, &mut lines);
@@ -51,19 +51,19 @@ impl Evidence {
 
     /// Returns the remaining work, without the parts that another line shows.
     fn remaining(&self) -> Remains {
-        let is_told = self.never_checked
+        let shows_untested = self.never_checked
             || !self.unchecked.is_empty()
             || (!self.written.is_empty() && self.written.iter().all(|it| is_prose(&it.path)));
         let mut remains = self.remains.clone();
-        remains.untried &= !is_told;
+        remains.untried &= !shows_untested;
         remains.failing.retain(|run| {
             let begin = run.line.trim_end_matches(CUT).trim_end();
             let is_same = |line: &str| run.line.contains(line) || line.starts_with(begin);
             let mut known = self.checks.iter().filter(|check| check.is_known());
             let is_checked = known.any(|check| check.line.split("; ").any(is_same));
             let mut failures = self.failures.iter();
-            let is_told = failures.any(|it| it.what.trim_matches('`').starts_with(begin));
-            !is_checked && !is_told && run.told_exits().last() != Some(&0)
+            let has_failure_line = failures.any(|it| it.what.trim_matches('`').starts_with(begin));
+            !is_checked && !has_failure_line && run.meaningful_exits().last() != Some(&0)
         });
         remains
     }
@@ -85,11 +85,11 @@ impl Evidence {
         let (whole, part): (Vec<&FileRead>, Vec<&FileRead>) =
             self.reads.iter().partition(|it| it.whole);
         let mut lines = Vec::new();
-        let mut told = |what: &str, files: Vec<&FileRead>| {
-            list(what, ", ", files.into_iter().map(FileRead::told), &mut lines);
+        let mut add = |what: &str, files: Vec<&FileRead>| {
+            list(what, ", ", files.into_iter().map(FileRead::summary), &mut lines);
         };
-        told("read whole", whole);
-        told("read in part", part);
+        add("read whole", whole);
+        add("read in part", part);
         match (lines.last_mut(), self.more_reads) {
             (_, 0) => {}
             (Some(last), more) => *last = format!("{last}, and {} read before", files(more)),
@@ -113,7 +113,7 @@ impl Evidence {
         list("read", " ", self.read.iter().cloned(), lines);
         let commands = self.commands.iter().map(|run| {
             let tests = self.tests.iter().find(|tests| tests.command == run.line);
-            let exits: Vec<_> = run.told_exits().iter().map(i64::to_string).collect();
+            let exits: Vec<_> = run.meaningful_exits().iter().map(i64::to_string).collect();
             let mut ended: Vec<String> = Vec::new();
             if !exits.is_empty() {
                 ended.push(format!("exit {}", exits.join(", then ")));
@@ -157,7 +157,7 @@ fn changed(change: &FileChange) -> String {
         (_, [line]) if !line.contains('-') => format!(" (now line {line})"),
         (_, ranges) => format!(" (now lines {})", ranges.join(", ")),
     };
-    let mut told: Vec<String> = Vec::new();
+    let mut details: Vec<String> = Vec::new();
     // All that is defined in a new file is.
     let also = if change.also { "also " } else { "" };
     let of = |test: bool, what: What| -> Vec<&Changed> {
@@ -169,16 +169,16 @@ fn changed(change: &FileChange) -> String {
         {
             match of(test, what).as_slice() {
                 [] => {}
-                tests if test => told.push(format!("{also}{word} {}", names::of_tests(tests))),
+                tests if test => details.push(format!("{also}{word} {}", names::of_tests(tests))),
                 // Whoever needs them opens the file.
                 others if change.fate == Fate::Created && others.len() > NEW_NAMES => {
                     let first = names::in_order(others.iter().take(FIRST_NAMES).copied());
                     let more = others.len() - FIRST_NAMES;
-                    told.push(format!("{also}{word} {first} and {more} more"));
+                    details.push(format!("{also}{word} {first} and {more} more"));
                 }
                 others => {
                     let others = names::in_order(others.iter().copied());
-                    told.push(format!("{also}{word} {others}"));
+                    details.push(format!("{also}{word} {others}"));
                 }
             }
         }
@@ -186,12 +186,13 @@ fn changed(change: &FileChange) -> String {
     if change.more > 0 {
         let names = if change.symbols.is_empty() { "" } else { "and " };
         let what = if is_prose(path) { "sections" } else { "functions, types or tests" };
-        told.push(format!("{names}{} more {what}", change.more));
+        details.push(format!("{names}{} more {what}", change.more));
     }
-    told.extend(change.lines.iter().map(|line| fenced(line)));
-    told.extend(change.why.iter().map(|why| format!("why: {why}")));
-    let told = if told.is_empty() { String::new() } else { format!(": {}", told.join("; ")) };
-    format!("{what}{ranges}{told}")
+    details.extend(change.lines.iter().map(|line| fenced(line)));
+    details.extend(change.why.iter().map(|why| format!("why: {why}")));
+    let details =
+        if details.is_empty() { String::new() } else { format!(": {}", details.join("; ")) };
+    format!("{what}{ranges}{details}")
 }
 
 /// Returns a line between more backticks than it has in a row.
@@ -203,17 +204,17 @@ fn fenced(line: &str) -> String {
 }
 
 /// Returns the checks whose outcome is known; those that follow each other with the same outcome stand together.
-fn told_checks(checks: &[CheckRun]) -> Vec<String> {
-    let mut told: Vec<(String, String)> = Vec::new();
+fn check_lines(checks: &[CheckRun]) -> Vec<String> {
+    let mut groups: Vec<(String, String)> = Vec::new();
     for check in checks {
         let Some(how) = check.how() else { continue };
         let line = format!("`{}`", check.line);
-        match told.last_mut() {
+        match groups.last_mut() {
             Some((lines, same)) if *same == how => *lines = format!("{lines}, {line}"),
-            _ => told.push((line, how)),
+            _ => groups.push((line, how)),
         }
     }
-    told.into_iter().map(|(lines, how)| format!("{lines}: {how}")).collect()
+    groups.into_iter().map(|(lines, how)| format!("{lines}: {how}")).collect()
 }
 
 impl FileChange {
@@ -235,16 +236,16 @@ impl FileChange {
 
 impl Evidence {
     /// Files that were read before they were changed, each with how its lines moved.
-    pub fn told_outdated(&self) -> Vec<String> {
+    pub fn outdated_lines(&self) -> Vec<String> {
         let moves = |path: &String| {
             let change = self.changes.iter().rfind(|change| change.path == *path);
             change.and_then(FileChange::moves).filter(|moves| !moves.is_empty())
         };
-        let told = |path: &String| match moves(path) {
+        let line = |path: &String| match moves(path) {
             Some(moves) => format!("{path} ({moves})"),
             None => path.clone(),
         };
-        self.outdated.iter().map(told).collect()
+        self.outdated.iter().map(line).collect()
     }
 
     /// Returns the files whose line numbers it contains.

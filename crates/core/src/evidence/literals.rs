@@ -56,13 +56,13 @@ pub(super) fn inside<'a>(path: &str, lines: impl Iterator<Item = Option<&'a str>
                 return false;
             };
             let was_open = open != Open::Nothing;
-            open = behind(language, std::mem::take(&mut open), line);
+            open = open_after(language, std::mem::take(&mut open), line);
             was_open
         })
         .collect()
 }
 
-fn behind(language: Language, open: Open, line: &str) -> Open {
+fn open_after(language: Language, open: Open, line: &str) -> Open {
     if language == Language::Markdown {
         let fence = line.trim_start();
         let mark = ["```", "~~~"].into_iter().find(|mark| fence.starts_with(mark));
@@ -77,8 +77,8 @@ fn behind(language: Language, open: Open, line: &str) -> Open {
     }
     let mut rest = line;
     if let Open::Until(until) = open {
-        let Some(behind) = closed(rest, &until) else { return Open::Until(until) };
-        rest = behind;
+        let Some(after) = closed(rest, &until) else { return Open::Until(until) };
+        rest = after;
     }
     while !rest.is_empty() {
         match opened(language, rest) {
@@ -87,7 +87,7 @@ fn behind(language: Language, open: Open, line: &str) -> Open {
             Found::Opens(length, until) => {
                 let inner = rest.get(length..).unwrap_or_default();
                 match closed(inner, &until) {
-                    Some(behind) => rest = behind,
+                    Some(after) => rest = after,
                     // A literal that ends with its line, in a language that has no others.
                     None if spans_lines(language, &until) => return Open::Until(until),
                     None => break,
@@ -163,8 +163,8 @@ fn closed<'a>(line: &'a str, until: &str) -> Option<&'a str> {
     let escapes = !(until.starts_with("*/") || until.starts_with('"') && until.contains('#'));
     let mut rest = line;
     loop {
-        if let Some(behind) = rest.strip_prefix(until) {
-            return Some(behind);
+        if let Some(after) = rest.strip_prefix(until) {
+            return Some(after);
         }
         let mut chars = rest.chars();
         let char = chars.next()?;
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_open_behind_a_line_that_is_not_known() {
+    fn nothing_is_open_after_a_line_that_is_not_known() {
         let lines = [Some("x = \"\"\""), None, Some("def f():")];
         assert_eq!(inside("a.py", lines.into_iter()), [false, false, false]);
     }

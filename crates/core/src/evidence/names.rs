@@ -39,20 +39,20 @@ fn is_word(name: &str) -> bool {
 
 /// Such as `tests a, b`, or `9 tests: 5 test_date_*, 4 test_time_*` where they are many.
 pub(super) fn of_tests(changed: &[&Changed]) -> String {
-    told_beyond(changed, FEW)
+    tests_beyond(changed, FEW)
 }
 
 /// The same, where `few` tests are named one by one.
-fn told_beyond(changed: &[&Changed], few: usize) -> String {
+fn tests_beyond(changed: &[&Changed], few: usize) -> String {
     if changed.len() <= few {
         return format!("tests {}", in_order(changed.iter().copied()));
     }
     let names: Vec<&str> = changed.iter().map(|it| it.name.as_str()).collect();
-    let told = patterns(&names).unwrap_or_else(|| {
+    let listed = patterns(&names).unwrap_or_else(|| {
         let first = in_order(changed.iter().take(FIRST).copied());
         format!("{first} and {} more", names.len() - FIRST)
     });
-    format!("{} tests: {told}", names.len())
+    format!("{} tests: {listed}", names.len())
 }
 
 /// Returns a few patterns such that each name matches one of them, unless they say too little.
@@ -61,7 +61,7 @@ fn patterns(names: &[&str]) -> Option<String> {
         let groups = grouped(names, words);
         (groups.len() <= PATTERNS).then_some(groups)
     })?;
-    let told = groups.iter().map(|group| match group.as_slice() {
+    let shown = groups.iter().map(|group| match group.as_slice() {
         [name] => Some((*name).to_owned()),
         group => {
             let begin = common(group)?;
@@ -69,7 +69,7 @@ fn patterns(names: &[&str]) -> Option<String> {
             says.then(|| format!("{} {begin}*", group.len()))
         }
     });
-    told.collect::<Option<Vec<_>>>().map(|told| told.join(", "))
+    shown.collect::<Option<Vec<_>>>().map(|shown| shown.join(", "))
 }
 
 /// Groups names that begin with the same words, in the order of the first of each group.
@@ -107,11 +107,11 @@ fn ends(name: &str) -> impl Iterator<Item = usize> {
 mod tests {
     use super::*;
 
-    fn told(names: &[&str]) -> String {
+    fn listed(names: &[&str]) -> String {
         let changed =
             |name: &&str| Changed { name: (*name).to_owned(), test: true, ..Changed::default() };
         let changed: Vec<Changed> = names.iter().map(changed).collect();
-        told_beyond(&changed.iter().collect::<Vec<_>>(), 6)
+        tests_beyond(&changed.iter().collect::<Vec<_>>(), 6)
     }
 
     #[test]
@@ -126,9 +126,9 @@ mod tests {
 
     #[test]
     fn few_tests_are_named_and_many_are_counted_by_how_they_begin() {
-        assert_eq!(told(&["Table.test_a", "Table.test_b"]), "tests Table.test_a, .test_b");
+        assert_eq!(listed(&["Table.test_a", "Table.test_b"]), "tests Table.test_a, .test_b");
         assert_eq!(
-            told(&[
+            listed(&[
                 "test_date_is_read",
                 "test_date_is_written",
                 "test_date_fails",
@@ -140,7 +140,7 @@ mod tests {
             "7 tests: 4 test_date_*, 2 test_time_*, test_zone"
         );
         assert_eq!(
-            told(&[
+            listed(&[
                 "TestRunA", "TestRunB", "TestRunC", "TestRunD", "TestRunE", "TestRunF", "TestRunG"
             ]),
             "7 tests: 7 TestRun*"
@@ -150,8 +150,8 @@ mod tests {
     #[test]
     fn where_no_pattern_says_anything_the_first_ones_are_named() {
         let names = ["a_b", "c_d", "e_f", "g_h", "i_j", "k_l", "m_n"];
-        assert_eq!(told(&names), "7 tests: a_b, c_d, e_f and 4 more");
+        assert_eq!(listed(&names), "7 tests: a_b, c_d, e_f and 4 more");
         let names = ["test_a", "test_b", "test_c", "test_d", "test_e", "test_f", "test_é"];
-        assert_eq!(told(&names), "7 tests: test_a, test_b, test_c and 4 more");
+        assert_eq!(listed(&names), "7 tests: test_a, test_b, test_c and 4 more");
     }
 }

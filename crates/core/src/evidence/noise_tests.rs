@@ -1,21 +1,21 @@
 //! Evidence that readers of trials took for noise, or that misled them.
 
-use super::tests::{all, edited, ran, read, said, told, wrote};
+use super::tests::{all, edited, ran, read, rendered, said, wrote};
 use super::*;
 
 #[test]
 fn words_explain_the_one_change_that_they_stand_before() {
     let room = Room { reasons: true, ..all(400) };
-    let told = |span: &[Activity]| take(span, "", "", room, &|_| None).lines().join("\n");
+    let rendered = |span: &[Activity]| take(span, "", "", room, &|_| None).lines().join("\n");
     let edit = |path: &str| edited(path, "the old way", "the new way of it");
     let one = [said("The old way is slow."), edit("a.txt")];
-    assert!(told(&one).ends_with("; why: The old way is slow."), "{}", told(&one));
+    assert!(rendered(&one).ends_with("; why: The old way is slow."), "{}", rendered(&one));
     let twice = [said("The old way is slow."), edit("a.txt"), edit("a.txt")];
-    assert!(told(&twice).contains("why: The old way is slow."));
+    assert!(rendered(&twice).contains("why: The old way is slow."));
     let several = [said("All of them are slow."), edit("a.txt"), edit("b.txt"), edit("c.txt")];
-    assert!(!told(&several).contains("why:"), "{}", told(&several));
+    assert!(!rendered(&several).contains("why:"), "{}", rendered(&several));
     let long_ago = [said("Let me look first."), read("/b.rs", "1\tfn b() {}\n"), edit("a.txt")];
-    assert!(!told(&long_ago).contains("why:"), "{}", told(&long_ago));
+    assert!(!rendered(&long_ago).contains("why:"), "{}", rendered(&long_ago));
 }
 
 #[test]
@@ -26,19 +26,22 @@ fn a_script_that_was_run_needs_no_other_check() {
         "python scratch/try.py",
         "PYTHONPATH=. /venv/bin/python -W ignore -u scratch/try.py | head",
     ] {
-        assert!(!told(&[script.clone(), ran(line, "1", 0)], "", 400).contains(unchecked), "{line}");
+        assert!(
+            !rendered(&[script.clone(), ran(line, "1", 0)], "", 400).contains(unchecked),
+            "{line}"
+        );
     }
     let failing = ran("python scratch/try.py", "boom", 1);
-    assert!(told(&[script.clone(), failing], "", 400).contains(unchecked));
+    assert!(rendered(&[script.clone(), failing], "", 400).contains(unchecked));
     let kept = ran("git add scratch/try.py && git commit -qm Try", "", 0);
-    assert!(told(&[script.clone(), kept], "", 400).contains(unchecked));
+    assert!(rendered(&[script.clone(), kept], "", 400).contains(unchecked));
     let other = edited("/home/me/app/a.py", "a = 1", "a = 2");
     let run = ran("python scratch/try.py", "1", 0);
-    assert!(told(&[script, other, run], "", 400).contains(unchecked));
+    assert!(rendered(&[script, other, run], "", 400).contains(unchecked));
 }
 
 #[test]
-fn commands_that_write_files_are_told() {
+fn commands_that_write_files_are_named() {
     let script = "python - <<'EOF'\nPath('a.py').write_text(new)\nEOF";
     let span = [ran(script, "", 0), ran("sed -i s/a/b/ b.py", "sed: no such file", 1)];
     assert_eq!(
@@ -55,6 +58,9 @@ fn of_a_new_file_with_many_definitions_the_first_are_named() {
     let after = checks.concat();
     let path = "/home/me/app/checks.py".to_owned();
     let new = wrote(Edit { path, after, original: Some(String::new()), ..Edit::default() });
-    let told = told(&[new], "", 400);
-    assert!(told.contains("check_12 and 18 more") && !told.contains("check_13"), "{told}");
+    let rendered = rendered(&[new], "", 400);
+    assert!(
+        rendered.contains("check_12 and 18 more") && !rendered.contains("check_13"),
+        "{rendered}"
+    );
 }

@@ -49,7 +49,7 @@ impl FileRead {
         }
     }
 
-    pub(super) fn told(&self) -> String {
+    pub(super) fn summary(&self) -> String {
         const MOST: usize = 4;
         if self.whole {
             return self.path.clone();

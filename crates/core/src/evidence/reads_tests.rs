@@ -17,11 +17,11 @@ fn ran(command: &str, output: &str) -> String {
 }
 
 fn of(call: &ToolCall) -> String {
-    shown(call, "/app").iter().map(|file| file.read().told()).collect::<Vec<_>>().join("; ")
+    shown(call, "/app").iter().map(|file| file.read().summary()).collect::<Vec<_>>().join("; ")
 }
 
 #[test]
-fn what_was_read_of_a_file_is_told_by_its_lines() {
+fn what_was_read_of_a_file_is_given_by_its_lines() {
     let file = "<path>/app/src/a.rs</path>\n<content>\n1: one\n2: two\n\n(End of file - total 2 lines)\n</content>";
     assert_eq!(read("/app/src/a.rs", file), "src/a.rs");
     let part = "<content>\n1: one\n2: two\n\n(File has more lines. Use 'offset' parameter to read beyond line 2)";
@@ -60,12 +60,12 @@ fn lines_that_were_read_in_several_pieces_are_joined() {
     for lines in [(20, 30), (10, 12), (28, 40)] {
         file.and(piece(lines));
     }
-    assert_eq!(file.told(), "a lines 5-12, 20-40");
+    assert_eq!(file.summary(), "a lines 5-12, 20-40");
     file.and(FileRead { whole: true, lines: vec![], ..piece((0, 0)) });
-    assert_eq!(file.told(), "a");
+    assert_eq!(file.summary(), "a");
     let mut file = piece((1, 20));
     file.and(FileRead { to_end: true, ..piece((31, 40)) });
-    assert_eq!(file.told(), "a lines 1-20, 31-40");
+    assert_eq!(file.summary(), "a lines 1-20, 31-40");
     file.and(piece((18, 30)));
-    assert_eq!(file.told(), "a", "its last line is known");
+    assert_eq!(file.summary(), "a", "its last line is known");
 }

@@ -66,7 +66,7 @@ pub(super) fn shows_lines(path: &str, fate: Fate) -> bool {
 
 /// Whether a line says something by itself: no brackets, no comment, no header, no assertion of a test, and no
 /// import.
-pub(super) fn is_telling(line: &str) -> bool {
+pub(super) fn is_informative(line: &str) -> bool {
     const BEGINNINGS: [&str; 24] = [
         "import ",
         "use ",

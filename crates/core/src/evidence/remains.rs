@@ -48,7 +48,7 @@ const COMMAND: usize = 80;
 
 impl OpenItems {
     /// Returns the items that remain after one of them, from those that are `open` then, in order.
-    pub fn behind_an_item(open: &[String]) -> Self {
+    pub fn after_an_item(open: &[String]) -> Self {
         Self::of(open, NEXT)
     }
 
@@ -141,7 +141,7 @@ impl Remains {
             format!("remains on the todo list: {}", items.join("; "))
         });
         let failing = (!self.failing.is_empty()).then(|| {
-            let runs = self.failing.iter().map(|run| match run.told_exits().last() {
+            let runs = self.failing.iter().map(|run| match run.meaningful_exits().last() {
                 Some(exit) => format!("`{}` (exit {exit})", run.line),
                 None => format!("`{}`", run.line),
             });

@@ -219,9 +219,9 @@ const PLACES: usize = 3;
 /// Estimated tokens around a line in a list.
 const LINE: usize = 2;
 
-/// Returns the gathered facts, without those in the text `told`, as far as there is room for them.
-pub(super) fn fit(mut all: Gathered, told: &str, room: Room) -> Evidence {
-    let says = |word: &str| !word.is_empty() && is_told(told, word);
+/// Returns the gathered facts, without those in `known_text`, as far as there is room for them.
+pub(super) fn fit(mut all: Gathered, known_text: &str, room: Room) -> Evidence {
+    let says = |word: &str| !word.is_empty() && mentions(known_text, word);
     let known: Vec<String> = all.changes.iter().map(|change| change.path.clone()).collect();
     all.reads.retain(|read| !known.contains(&read.path));
     // That was needed to join pieces, and is not stored.
@@ -238,11 +238,11 @@ pub(super) fn fit(mut all: Gathered, told: &str, room: Room) -> Evidence {
     if all.commits.iter().all(|commit| hash_of(commit).is_some_and(says)) {
         all.commits.clear();
     }
-    let are_told = all.checks.iter().all(|run| {
+    let are_known = all.checks.iter().all(|run| {
         let is_good = run.passed == Some(true) && run.said.contains("passed");
-        is_good && tells_outcome(told, &run.said)
+        is_good && contains_outcome(known_text, &run.said)
     });
-    if are_told {
+    if are_known {
         all.checked_as_told = !all.checks.is_empty();
         all.checks.clear();
     }
@@ -261,30 +261,30 @@ pub(super) fn fit(mut all: Gathered, told: &str, room: Room) -> Evidence {
 }
 
 /// Whether a text contains a name as a word. A name that is also a word of a language has to be marked as a name.
-fn is_told(text: &str, word: &str) -> bool {
+fn mentions(text: &str, word: &str) -> bool {
     let in_word = |char: char| char.is_alphanumeric() || char == '_';
     let is_plain = word.chars().all(char::is_lowercase);
     text.match_indices(word).any(|(at, _)| {
         let before = text.get(..at).and_then(|it| it.chars().next_back());
-        let behind = text.get(at + word.len()..).and_then(|it| it.chars().next());
+        let after = text.get(at + word.len()..).and_then(|it| it.chars().next());
         let is_marked = || {
             before.is_some_and(|it| matches!(it, '`' | '.' | ':'))
-                || behind.is_some_and(|it| matches!(it, '`' | '('))
+                || after.is_some_and(|it| matches!(it, '`' | '('))
         };
-        !before.is_some_and(in_word) && !behind.is_some_and(in_word) && (!is_plain || is_marked())
+        !before.is_some_and(in_word) && !after.is_some_and(in_word) && (!is_plain || is_marked())
     })
 }
 
 /// Whether a text contains the outcome of tests: the same counts, not followed by a further one that a runner would
 /// print beside them.
-fn tells_outcome(text: &str, said: &str) -> bool {
+fn contains_outcome(text: &str, said: &str) -> bool {
     let is_digit = |char: char| char.is_ascii_digit();
     text.match_indices(said).any(|(at, _)| {
         let before = text[..at].trim_end_matches([',', '.', '_', '\'']);
         let begins_later = said.starts_with(is_digit) && before.ends_with(is_digit);
-        let behind = text[at + said.len()..].trim_start();
-        let behind = behind.strip_prefix([',', ';', '+', '/']).or(behind.strip_prefix("and"));
-        let has_more = behind.is_some_and(|rest| rest.trim_start().starts_with(is_digit));
+        let after = text[at + said.len()..].trim_start();
+        let after = after.strip_prefix([',', ';', '+', '/']).or(after.strip_prefix("and"));
+        let has_more = after.is_some_and(|rest| rest.trim_start().starts_with(is_digit));
         !begins_later && !has_more
     })
 }

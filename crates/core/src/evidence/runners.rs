@@ -293,7 +293,7 @@ fn lone(line: &str) -> Option<(&'static str, TestCounts)> {
 mod tests {
     use super::*;
 
-    fn told(output: &str) -> String {
+    fn shown(output: &str) -> String {
         counts(output).map_or_else(|| "none".to_owned(), |counts| counts.to_string())
     }
 
@@ -334,7 +334,7 @@ mod tests {
             ("all 3 tests passed, they say", "none"),
         ];
         for (output, expected) in cases {
-            assert_eq!(told(output), expected, "{output}");
+            assert_eq!(shown(output), expected, "{output}");
         }
     }
 }

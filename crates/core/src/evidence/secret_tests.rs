@@ -60,7 +60,7 @@ fn wrote(path: &str, before: Option<&str>, after: &str) -> Activity {
 }
 
 /// Returns all evidence of a span, in any shape.
-fn told(span: &[Activity]) -> String {
+fn rendered(span: &[Activity]) -> String {
     let room = Room { all: 20_000, reasons: true, files: files::Limits::NONE };
     let taken = take(span, "", "", room, &|_| None);
     let evidence = Evidence { remains: Remains::of(span, ""), ..taken };
@@ -75,7 +75,7 @@ fn has_none(text: &str, secret: &str, of: &str) {
 }
 
 #[test]
-fn no_secret_is_told_whatever_it_stands_in() {
+fn no_secret_is_shown_whatever_it_stands_in() {
     for (secret, text) in all() {
         let with_end = format!("make\n{text}\n");
         for span in [
@@ -88,18 +88,18 @@ fn no_secret_is_told_whatever_it_stands_in() {
             vec![Activity::Said(with_end.clone()), wrote("b.txt", None, "limit = 12")],
             vec![Activity::Thought(text.clone()), wrote("b.txt", None, "limit = 12")],
         ] {
-            has_none(&told(&span), &secret, &text);
+            has_none(&rendered(&span), &secret, &text);
         }
     }
 }
 
-fn is_told_nowhere(text: &str, secret: &str) {
+fn appears_nowhere(text: &str, secret: &str) {
     // Some are known only where they begin a line.
     let is_known = |text: &str| text.contains('\n') || !mask(text).contains(secret);
     let failing = format!("make test {text}");
     let output = format!("error: {text}");
     if is_known(&failing) && is_known(&output) {
-        has_none(&told(&[ran(&failing, &output)]), secret, text);
+        has_none(&rendered(&[ran(&failing, &output)]), secret, text);
     }
     let words = format!("It is done. {text}\n{}", "word ".repeat(400));
     if !is_known(text) || mask(&words).contains(secret) {
@@ -115,7 +115,7 @@ fn is_told_nowhere(text: &str, secret: &str) {
 }
 
 #[test]
-fn no_part_of_a_secret_is_told_where_a_text_is_cut() {
+fn no_part_of_a_secret_is_shown_where_a_text_is_cut() {
     let long = "aB3xY9".repeat(70);
     let cut = [
         (long.clone(), format!("DB_PASSWORD={long} ./run")),
@@ -124,15 +124,15 @@ fn no_part_of_a_secret_is_told_where_a_text_is_cut() {
     for (secret, text) in all().into_iter().chain(cut) {
         for before in (0..300).step_by(120) {
             let before = "w".repeat(before);
-            is_told_nowhere(&format!("{before} {text} and so on"), &secret);
+            appears_nowhere(&format!("{before} {text} and so on"), &secret);
             let in_lines = format!("{before}\n{text}\nand so on");
             assert!(!mask(&in_lines).contains(&secret), "{in_lines}");
-            is_told_nowhere(&in_lines, &secret);
+            appears_nowhere(&in_lines, &secret);
         }
         let title = identity_of(&text).title;
         has_none(&title, &secret, &text);
         let far = format!("{}{text}\n{}", "word ".repeat(2_398), "word ".repeat(1_000));
-        has_none(&told(&[ran("ls", &far)]), &secret, "an output that is searched in part");
+        has_none(&rendered(&[ran("ls", &far)]), &secret, "an output that is searched in part");
     }
 }
 
@@ -160,16 +160,16 @@ fn a_short_text_that_is_taken_has_no_secret() {
 }
 
 #[test]
-fn what_stands_around_a_secret_is_told() {
+fn what_stands_around_a_secret_is_shown() {
     let (secret, _) = &named()[0];
     let span = [
         failed(&format!("DB_PASSWORD={secret} ./run --max_days 40"), "error: no limit_days"),
         wrote("a.env", None, &format!("DAYS_TO_KEEP = make(4)\nDB_PASSWORD={secret}\n")),
     ];
-    let told = told(&span);
+    let rendered = rendered(&span);
     for part in ["`DB_PASSWORD=‹masked: password› ./run --max_days 40`", "max_days", "DAYS_TO_KEEP"]
     {
-        assert!(told.contains(part), "{part} in {told}");
+        assert!(rendered.contains(part), "{part} in {rendered}");
     }
 }
 

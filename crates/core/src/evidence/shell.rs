@@ -342,7 +342,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pipe_is_told_from_what_looks_like_one() {
+    fn a_pipe_is_distinguished_from_what_looks_like_one() {
         for piped in
             ["make 2>&1 | tail -5", "a|b", "cargo test |& tee log", "cd x && go test ./... | tail"]
         {
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_run_is_told_from_what_is_shown() {
+    fn what_is_run_is_distinguished_from_what_is_shown() {
         for line in [
             "python scratch/try.py",
             "PYTHONPATH=. /opt/venv/bin/python -B ./scratch/try.py --all",

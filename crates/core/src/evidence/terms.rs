@@ -89,7 +89,7 @@ pub fn scan<'a>(text: &'a str, project: &str, mut found: impl FnMut(Kind, Cow<'a
 
 /// Calls `found` with everything in a text that may be written again: its terms, unchanged, and the name of the file
 /// at the end of each path.
-pub fn told<'a>(text: &'a str, mut found: impl FnMut(Kind, Cow<'a, str>)) {
+pub fn repeatable<'a>(text: &'a str, mut found: impl FnMut(Kind, Cow<'a, str>)) {
     scan(text, "", |kind, term| {
         if let (Kind::Path, Cow::Borrowed(path)) = (kind, &term) {
             found(Kind::File, Cow::Borrowed(file_name(path)));
@@ -101,18 +101,18 @@ pub fn told<'a>(text: &'a str, mut found: impl FnMut(Kind, Cow<'a, str>)) {
 /// Calls `found` with text between quotes on a line.
 fn quoted<'a>(line: &'a str, found: &mut impl FnMut(Kind, Cow<'a, str>)) {
     let mut rest = line;
-    while let Some((before, behind)) =
+    while let Some((before, after)) =
         rest.find(['"', '\'', '`']).and_then(|at| Some((rest.get(..at)?, rest.get(at..)?)))
     {
-        let Some((quote, behind)) = behind.split_at_checked(1) else { return };
+        let Some((quote, after)) = after.split_at_checked(1) else { return };
         // An apostrophe in a word is no quote.
         let in_word = quote == "'" && before.ends_with(char::is_alphanumeric);
-        let Some((inside, behind)) = behind.split_once(quote).filter(|_| !in_word) else {
-            rest = behind;
+        let Some((inside, after)) = after.split_once(quote).filter(|_| !in_word) else {
+            rest = after;
             continue;
         };
-        rest = behind;
-        let tells = QUOTED.contains(&inside.len())
+        rest = after;
+        let is_name_like = QUOTED.contains(&inside.len())
             && inside.trim() == inside
             && inside.chars().any(char::is_alphabetic)
             && !has_mask(inside);
@@ -122,7 +122,7 @@ fn quoted<'a>(line: &'a str, found: &mut impl FnMut(Kind, Cow<'a, str>)) {
                 || is_file(inside)
                 || inside.contains("://")
         };
-        if tells && !is_other() {
+        if is_name_like && !is_other() {
             found(Kind::Quoted, Cow::Borrowed(inside));
         }
     }

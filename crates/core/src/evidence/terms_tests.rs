@@ -17,7 +17,7 @@ fn paths_are_relative_to_the_project_however_they_are_written() {
 }
 
 #[test]
-fn names_are_told_from_words() {
+fn names_are_distinguished_from_words() {
     assert_eq!(
         terms("The parseDate of user_name::from_str, SHA256 and Result or a_ b"),
         [

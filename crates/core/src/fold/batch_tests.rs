@@ -6,7 +6,7 @@ use super::testing::notation::{Session, request};
 use crate::transcript::CALLS_LEAVE;
 
 #[test]
-fn calls_behind_an_activation_leave_as_those_behind_a_push() {
+fn calls_after_an_activation_leave_as_those_after_a_push() {
     assert_snapshot!(request(r#"
         u1: "build it"
         a1: "first" look take:A read grep!
@@ -21,7 +21,7 @@ fn calls_behind_an_activation_leave_as_those_behind_a_push() {
 }
 
 #[test]
-fn calls_in_front_of_a_pop_leave_and_calls_behind_it_stay() {
+fn calls_before_a_pop_leave_and_calls_after_it_stay() {
     assert_snapshot!(request(r#"
         u1: "build it"
         a1: push:A read
@@ -59,7 +59,7 @@ fn a_pop_and_the_next_push_share_a_step_with_calls_of_both() {
 
 /// Some providers refuse a request whose last step with calls does not begin with reasoning.
 #[test]
-fn calls_behind_a_pop_join_the_pushs_step_where_the_model_thought_before_both() {
+fn calls_after_a_pop_join_the_pushs_step_where_the_model_thought_before_both() {
     let mut session = Session::read(
         r#"
         u1: "build it"
@@ -185,7 +185,7 @@ fn words_of_the_pushs_step_stay_and_so_does_reasoning_that_is_not_signed() {
 }
 
 #[test]
-fn signed_reasoning_behind_a_push_leaves_with_the_calls_that_it_led_to() {
+fn signed_reasoning_after_a_push_leaves_with_the_calls_that_it_led_to() {
     assert_snapshot!(request(r#"
         u1: "build it"
         a1: seal "first" push:A seal read "and then" seal grep
@@ -206,7 +206,7 @@ fn signed_reasoning_behind_a_push_leaves_with_the_calls_that_it_led_to() {
 }
 
 #[test]
-fn a_frame_that_is_closed_from_outside_in_its_own_step_takes_the_calls_behind_the_push() {
+fn a_frame_that_is_closed_from_outside_in_its_own_step_takes_the_calls_after_the_push() {
     assert_snapshot!(request(r#"
         u1: "build it"
         a1: look push:A read
@@ -220,7 +220,7 @@ fn a_frame_that_is_closed_from_outside_in_its_own_step_takes_the_calls_behind_th
 }
 
 #[test]
-fn a_push_that_ran_behind_the_pop_in_front_of_which_it_is_written_stays() {
+fn a_push_that_ran_after_the_pop_before_which_it_is_written_stays() {
     assert_snapshot!(request(r#"
         u1: "build it"
         a1: push:A read push:B pop:A

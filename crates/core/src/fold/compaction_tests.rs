@@ -5,7 +5,7 @@ use insta::assert_snapshot;
 use super::testing::notation::{Session, request};
 
 #[test]
-fn a_compaction_in_an_open_frame_folds_what_is_left_behind_the_summary() {
+fn a_compaction_in_an_open_frame_folds_what_is_left_after_the_summary() {
     assert_snapshot!(request(r#"
         - u1: "build it"
         - a1: push:A
@@ -25,7 +25,7 @@ fn a_compaction_in_an_open_frame_folds_what_is_left_behind_the_summary() {
 }
 
 #[test]
-fn behind_a_compaction_the_users_words_stay() {
+fn after_a_compaction_the_users_words_stay() {
     assert_snapshot!(request(r#"
         - u1: "build it"
         - a1: push:A
@@ -113,7 +113,7 @@ fn an_open_frame_with_a_hidden_push_is_left_alone() {
 }
 
 #[test]
-fn frames_behind_a_compaction_fold_as_ever() {
+fn frames_after_a_compaction_fold_as_ever() {
     assert_snapshot!(request(r#"
         c1: "compact"
         s1: "so far"
@@ -208,7 +208,7 @@ fn the_request_for_a_compaction_is_no_turn_of_the_user() {
 }
 
 #[test]
-fn reasoning_of_the_tail_that_a_host_keeps_is_not_sent_behind_its_summary() {
+fn reasoning_of_the_tail_that_a_host_keeps_is_not_sent_after_its_summary() {
     let mut session = Session::read(
         r#"
         c1: "compact"
@@ -248,7 +248,7 @@ fn reasoning_of_a_step_whose_request_went_out_without_us_is_not_sent() {
 }
 
 #[test]
-fn a_note_shares_the_message_of_ours_behind_the_summary() {
+fn a_note_shares_the_message_of_ours_after_the_summary() {
     assert_snapshot!(request(r#"
         - a0: push:A
         c1: "compact"

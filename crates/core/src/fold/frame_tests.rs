@@ -163,7 +163,7 @@ fn a_chain_of_pops_and_pushes_folds_link_by_link() {
 }
 
 #[test]
-fn words_behind_a_pop_do_not_end_the_request() {
+fn words_after_a_pop_do_not_end_the_request() {
     assert_snapshot!(request(r#"
         u1: "build it"
         a1: push:A
@@ -263,7 +263,7 @@ fn a_pop_may_be_written_in_front_of_its_push() {
 }
 
 #[test]
-fn of_frames_pushed_in_one_step_each_takes_the_calls_behind_it() {
+fn of_frames_pushed_in_one_step_each_takes_the_calls_after_it() {
     let text = r#"
         u1: "build it"
         a1: think push:A push:B read
@@ -286,7 +286,7 @@ fn of_frames_pushed_in_one_step_each_takes_the_calls_behind_it() {
 }
 
 #[test]
-fn calls_behind_a_push_leave_with_its_frame_and_calls_in_front_stay() {
+fn calls_after_a_push_leave_with_its_frame_and_calls_before_it_stay() {
     assert_snapshot!(request(r#"
         u1: "build it"
         a1: think "first" read push:A grep? write!
@@ -299,7 +299,7 @@ fn calls_behind_a_push_leave_with_its_frame_and_calls_in_front_stay() {
 }
 
 #[test]
-fn an_unfinished_call_behind_a_pop_stays() {
+fn an_unfinished_call_after_a_pop_stays() {
     assert_snapshot!(request(r#"
         u1: "build it"
         a1: push:A
@@ -397,7 +397,7 @@ fn of_two_spans_that_overlap_the_first_is_folded() {
 }
 
 #[test]
-fn reasoning_from_behind_the_unfolded_span_is_not_sent_again() {
+fn reasoning_from_after_the_unfolded_span_is_not_sent_again() {
     let mut session = Session::read(
         r#"
         u1: "build it"
@@ -438,7 +438,7 @@ fn reasoning_from_behind_the_unfolded_span_is_not_sent_again() {
 }
 
 #[test]
-fn an_earlier_fold_that_comes_later_takes_the_reasoning_behind_it() {
+fn an_earlier_fold_that_comes_later_takes_the_reasoning_after_it() {
     let mut session = Session::read(
         r#"
         u1: "build it"

@@ -115,7 +115,7 @@ fn an_item_without_work_returns_all_the_same() {
 }
 
 #[test]
-fn masked_results_are_lines_and_what_was_reasoned_behind_them_goes() {
+fn masked_results_are_lines_and_what_was_reasoned_after_them_goes() {
     let mut session = Session::read(
         r#"
         u1: "build it"

@@ -19,7 +19,7 @@ pub(super) enum Anchored {
     /// A call that has a result.
     Call(PartIndex),
     /// After that many messages.
-    Behind(usize),
+    After(usize),
     /// Its message is hidden by the host's compaction.
     Hidden,
     /// Nowhere, or a call without a result.
@@ -80,7 +80,7 @@ impl<'a> Places<'a> {
     pub(super) fn find(&self, anchor: &Anchor) -> Anchored {
         let Some(id) = &anchor.message else {
             return match anchor.call {
-                None => Anchored::Behind(self.summarised),
+                None => Anchored::After(self.summarised),
                 Some(_) => Anchored::Nowhere,
             };
         };
@@ -88,7 +88,7 @@ impl<'a> Places<'a> {
             return if self.summarised > 0 { Anchored::Hidden } else { Anchored::Nowhere };
         };
         let Some(call) = &anchor.call else {
-            return Anchored::Behind(message + 1);
+            return Anchored::After(message + 1);
         };
         let parts = &self.transcript[message].parts;
         match parts.iter().position(|part| is_result_of(&part.body, call)) {

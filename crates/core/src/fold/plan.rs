@@ -36,7 +36,7 @@ pub(super) struct Edit<'a> {
     /// Texts at its end.
     pub(super) appended: Vec<Cow<'a, str>>,
     /// Whether one of them is the text of a frame that this very message returned.
-    pub(super) told: bool,
+    pub(super) returned: bool,
     /// A message of ours after it.
     pub(super) inserted: Option<&'a str>,
     /// The step that it joins, where that is sent with its reasoning.
@@ -187,7 +187,7 @@ impl<'a> Plan<'a> {
         if let Some(user) = last_said {
             let edit = self.edit(user);
             edit.appended.push(text.into());
-            edit.told = true;
+            edit.returned = true;
         } else if let Some(summary) = region.first.checked_sub(1).filter(|_| region.push.is_none())
         {
             self.edit(summary).inserted = Some(text);
@@ -223,8 +223,8 @@ impl<'a> Plan<'a> {
                 _ => None,
             }),
         };
-        let told = self.edits[user].as_ref().is_some_and(|edit| edit.told);
-        let answered = told
+        let returned = self.edits[user].as_ref().is_some_and(|edit| edit.returned);
+        let answered = returned
             || turn.any(|message| {
                 let stays = !matches!(self.fates[message], Fate::Cut(_));
                 stays && agent_speaks(places.transcript[message])

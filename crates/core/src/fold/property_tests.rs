@@ -52,7 +52,7 @@ fn check(world: &World, request: &Request) -> Holds {
     the_users_words_are_all_there(world, request)?;
     no_turn_looks_unanswered(world, request)?;
     results_are_there_once(world, request)?;
-    reasoning_stands_behind_what_it_was_made_with(world, request)?;
+    reasoning_follows_what_it_was_made_with(world, request)?;
     grows_at_its_end(world, request)
 }
 
@@ -162,11 +162,11 @@ fn each_call_leaves_with_its_frame(world: &World, request: &Request) -> Holds {
                 !span.close.as_ref().is_some_and(|close| is_at(close, &message.id, call))
             });
         }
-        let behind = |anchor: &Anchor| {
+        let is_after = |anchor: &Anchor| {
             anchor.message.as_deref() == Some(message.id.as_str()) && anchor.call.is_none()
         };
-        inside.extend(folded.iter().filter(|span| behind(&span.open)));
-        inside.retain(|span| !span.close.as_ref().is_some_and(behind));
+        inside.extend(folded.iter().filter(|span| is_after(&span.open)));
+        inside.retain(|span| !span.close.as_ref().is_some_and(is_after));
     }
     Ok(())
 }
@@ -221,10 +221,10 @@ fn results_are_there_once(world: &World, request: &Request) -> Holds {
     Ok(())
 }
 
-fn reasoning_stands_behind_what_it_was_made_with(world: &World, request: &Request) -> Holds {
+fn reasoning_follows_what_it_was_made_with(world: &World, request: &Request) -> Holds {
     for (index, message) in request.sent.iter().enumerate() {
         if message.read().any(|part| matches!(part.body, PartBody::Reasoning { .. })) {
-            let then = &world.made_behind[&message.id];
+            let then = &world.made_after[&message.id];
             prop_assert_eq!(then, &request.sent[..index], "in front of {}", message);
         }
         sealed_reasoning_stands_at_its_place(world, message)?;

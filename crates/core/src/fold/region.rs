@@ -36,12 +36,12 @@ impl<'a> Region<'a> {
     fn of(places: &Places<'_>, span: &'a Span) -> Option<Self> {
         let returns = returns_to_its_call(span);
         let found = match places.find(&span.open) {
-            Anchored::Call(place) if !returns => Anchored::Behind(place.message + 1),
+            Anchored::Call(place) if !returns => Anchored::After(place.message + 1),
             found => found,
         };
         let (push, first) = match found {
             Anchored::Call(place) => (Some(place), place.message + 1),
-            Anchored::Behind(first) => (None, first),
+            Anchored::After(first) => (None, first),
             Anchored::Hidden => (None, places.summarised),
             Anchored::Nowhere => return None,
         };
@@ -84,7 +84,7 @@ impl<'a> Region<'a> {
                     ..self
                 })
             }
-            Anchored::Behind(end) if close.message.is_some() && end >= self.first => {
+            Anchored::After(end) if close.message.is_some() && end >= self.first => {
                 Some(Self { end, to: (end, 0), ..self })
             }
             _ => None,

@@ -36,23 +36,23 @@ impl<'a> Chosen<'a> {
             return Vec::new();
         }
         let mut kept = self.spared.clone();
-        kept.extend(behind_pop(places, &self.region));
+        kept.extend(after_pop(places, &self.region));
         kept
     }
 }
 
 /// Returns the calls after the pop in its step, and the words between them. Words alone do not stay: a request that
 /// ends with the agent's words asks the model to continue them, and some refuse it.
-fn behind_pop(places: &Places<'_>, region: &Region<'_>) -> Vec<usize> {
+fn after_pop(places: &Places<'_>, region: &Region<'_>) -> Vec<usize> {
     let Some(pop) = region.pop.filter(|_| !region.in_one_step()) else {
         return Vec::new();
     };
     let parts = &places.transcript[pop.message].parts;
-    let behind = parts.iter().enumerate().skip(pop.part + 1);
-    if !behind.clone().any(|(_, part)| matches!(part.body, PartBody::Tool(_))) {
+    let after = parts.iter().enumerate().skip(pop.part + 1);
+    if !after.clone().any(|(_, part)| matches!(part.body, PartBody::Tool(_))) {
         return Vec::new();
     }
-    behind
+    after
         .filter(|(_, part)| matches!(part.body, PartBody::Tool(_) | PartBody::Text { .. }))
         .map(|(index, _)| index)
         .collect()
@@ -132,7 +132,7 @@ pub(super) fn is_due(places: &Places<'_>, region: &Region<'_>, policy: Reasoning
         return false;
     }
     let last = match region.pop.filter(|_| region.pushed()) {
-        Some(_) if behind_pop(places, region).is_empty() => return true,
+        Some(_) if after_pop(places, region).is_empty() => return true,
         Some(pop) => pop.message,
         None if region.listed => region.end,
         None => return places.user_from(region.end).is_some(),

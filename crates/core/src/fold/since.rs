@@ -72,7 +72,7 @@ fn begins(places: &Places<'_>, span: &Span) -> Edge {
     match places.find(&span.open) {
         Anchored::Call(place) if span.origin.is_automatic() => (place.message + 1, 0),
         Anchored::Call(place) => (place.message, place.part + 1),
-        Anchored::Behind(message) => (message, 0),
+        Anchored::After(message) => (message, 0),
         Anchored::Hidden | Anchored::Nowhere => (0, 0),
     }
 }

@@ -169,7 +169,7 @@ fn only_what_is_sent_can_be_closed() {
 }
 
 #[test]
-fn frames_that_are_open_and_began_behind_the_first_call_are_named() {
+fn frames_that_are_open_and_began_after_the_first_call_are_named() {
     let text = "u1: \"do\"\na1: read1\na2: push:A\na3: read2\na4: push:B read3";
     assert_eq!(begun(text, "read1"), Some(vec![FrameNum(1), FrameNum(2)]));
     assert_eq!(begun(text, "read2"), Some(vec![FrameNum(2)]));

@@ -52,7 +52,7 @@ fn a_turn_that_was_broken_off_does_not_look_unanswered() {
 }
 
 #[test]
-fn only_the_words_behind_the_last_call_are_the_reply() {
+fn only_the_words_after_the_last_call_are_the_reply() {
     assert_snapshot!(request(r#"
         u1: "build it"
         a1: push:A
@@ -236,7 +236,7 @@ fn an_outer_frame_folds_over_an_inner_one_that_crossed_turns() {
 }
 
 #[test]
-fn a_pop_and_push_behind_the_users_words() {
+fn a_pop_and_push_after_the_users_words() {
     assert_snapshot!(request(r#"
         u1: "build it"
         a1: push:A

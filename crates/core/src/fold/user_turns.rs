@@ -41,14 +41,14 @@ fn closing_reply(places: &Places<'_>, from: usize, to: usize) -> Option<usize> {
 /// Returns the indexes of the parts of a step that are its reply: the words after its last call.
 pub(super) fn reply_parts(places: &Places<'_>, message: usize) -> Vec<usize> {
     let parts = &places.transcript[message].parts;
-    let behind = parts
+    let after_calls = parts
         .iter()
         .rposition(|part| matches!(part.body, PartBody::Tool(_)))
         .map_or(0, |call| call + 1);
     parts
         .iter()
         .enumerate()
-        .skip(behind)
+        .skip(after_calls)
         .filter(|(_, part)| matches!(part.body, PartBody::Text { chars, .. } if chars > 0))
         .map(|(index, _)| index)
         .collect()

@@ -140,8 +140,8 @@ fn weighed<M: AsRef<Message>>(
         let span = tokens_of(region, weights) + additions.leave;
         let stands = standing_tokens(region)? + additions.stand;
         let stays = (region.end..sent).filter(|at| !goes(at));
-        let behind = stays.filter_map(|at| weights.get(at)).sum();
-        let worth = is_worth(&Exchange { span, stands, behind, request, is_cached, calls });
+        let after = stays.filter_map(|at| weights.get(at)).sum();
+        let worth = is_worth(&Exchange { span, stands, after, request, is_cached, calls });
         let held = (!worth).then_some(Held::Light { span, stands });
         let was_light = matches!(region.span.fold.as_ref()?.held, Some(Held::Light { .. }));
         (worth || !was_light).then_some((region.span.num, held))

@@ -89,8 +89,8 @@ fn the_reply_that_stays_of_a_turn_weighs_against_it() {
         results: Some(results),
         ..Outcome::without_results(crate::frame::Status::Completed)
     });
-    let told = weighed(&session, &tokens, true);
-    assert!(matches!(told[..], [(_, Some(Held::Light { stands: 300.., .. }))]), "{told:?}");
+    let held = weighed(&session, &tokens, true);
+    assert!(matches!(held[..], [(_, Some(Held::Light { stands: 300.., .. }))]), "{held:?}");
     session.span("A").origin = SpanOrigin::Todo;
     assert_eq!(weighed(&session, &tokens, true), [(SpanNum(1), None)], "an item has no reply");
 }
@@ -148,8 +148,8 @@ fn a_turn_that_changed_files_last_waits_for_the_end_of_the_next_turn() {
     session.extend("u3: \"fine\"");
     let over = [10, 900, 10, 10, 10, 10, 10];
     assert_eq!(weighed(&session, &over, true), [(SpanNum(1), None)]);
-    let much_behind = weighed(&session, &[10, 900, 10, 10, 9_000, 10, 10], true);
-    assert!(matches!(much_behind[..], [(_, Some(Held::Light { .. }))]), "{much_behind:?}");
+    let much_after = weighed(&session, &[10, 900, 10, 10, 9_000, 10, 10], true);
+    assert!(matches!(much_after[..], [(_, Some(Held::Light { .. }))]), "{much_after:?}");
 }
 
 /// A turn of the model: its tokens, whether its last calls changed files, and whether it ended by itself.
@@ -191,21 +191,21 @@ fn model(turns: &[Turn], is_cached: bool) -> Vec<(u64, bool)> {
         if !due[place] {
             continue;
         }
-        let mut behind = 0;
+        let mut after = 0;
         for (other, turn) in turns.iter().enumerate().skip(place + 1) {
-            behind += SAID;
+            after += SAID;
             if !due[other] {
-                behind += turn.tokens + SAID;
+                after += turn.tokens + SAID;
             }
         }
-        if behind > 0 && !due[turns.len() - 1] {
-            behind -= SAID;
+        if after > 0 && !due[turns.len() - 1] {
+            after -= SAID;
         }
         let span = turn.tokens + SAID;
         let whole = span * if is_cached { CACHED } else { NEW };
-        let anew = if is_cached { behind * (NEW - CACHED) } else { 0 };
+        let resent = if is_cached { after * (NEW - CACHED) } else { 0 };
         let most = whole + tolerated(request, 2 * turns.len());
-        verdicts.push((num, stands < span && stands * NEW + anew <= most));
+        verdicts.push((num, stands < span && stands * NEW + resent <= most));
     }
     verdicts
 }
@@ -223,8 +223,8 @@ proptest! {
                 (String::new(), String::new())
             };
             let (edit, reply) = (2 * place + 1, 2 * place + 2);
-            let told = format!("u{place}: \"go on\"\n{open}a{edit}: edit\na{reply}: \"built\"\n{close}");
-            text.push_str(&told);
+            let script = format!("u{place}: \"go on\"\n{open}a{edit}: edit\na{reply}: \"built\"\n{close}");
+            text.push_str(&script);
             tokens.extend([SAID, turn.tokens, SAID]);
         }
         text += "u9: \"thanks\"";

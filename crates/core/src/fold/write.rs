@@ -105,18 +105,18 @@ impl Stale {
         input: &Input<'_, impl AsRef<Message>>,
     ) -> Self {
         let end = input.stale_until.and_then(|id| places.index_of(id)).map_or(0, |last| last + 1);
-        let behind = |last: Option<usize>| last.map_or(places.transcript.len(), |last| last + 1);
+        let after = |last: Option<usize>| last.map_or(places.transcript.len(), |last| last + 1);
         let mut coming = Vec::with_capacity(folds.len());
         for chosen in folds {
             for one in chosen.with_text() {
-                let end = behind(one.settled).max(chosen.region.end);
+                let end = after(one.settled).max(chosen.region.end);
                 coming.push((chosen.region.first, end));
             }
         }
         for mask in input.masks {
             let Some(at) = places.index_of(&mask.message) else { continue };
             let settled = mask.settled_at.as_deref().and_then(|id| places.index_of(id));
-            coming.push((at + 1, behind(settled)));
+            coming.push((at + 1, after(settled)));
         }
         coming.sort_unstable();
         Self { coming: coming.into_iter().peekable(), end }
@@ -167,7 +167,7 @@ impl Writer<'_> {
         self.flush();
         let message = self.transcript[index];
         let edit = edit.map(|edit| *edit).unwrap_or_default();
-        let Edit { keep, pointers, outputs, appended, inserted, told: _, joins } = edit;
+        let Edit { keep, pointers, outputs, appended, inserted, returned: _, joins } = edit;
 
         let stale = stale && message.role == Role::Assistant
             // The summary was asked for by a request of its own.
@@ -180,12 +180,12 @@ impl Writer<'_> {
         let parts = message.parts.iter().enumerate();
         let changes = parts.clone().any(|(part, p)| !stays(part) && matters(&p.body));
         // One message for all texts at this place: a host derives its id from that of the message in front.
-        let behind = notes.iter().filter(|note| note.placement == Placement::Insert);
-        let behind = inserted.into_iter().chain(behind.map(|note| note.text.as_str()));
-        let behind = behind.collect::<Vec<_>>().join("\n\n");
+        let following = notes.iter().filter(|note| note.placement == Placement::Insert);
+        let following = inserted.into_iter().chain(following.map(|note| note.text.as_str()));
+        let following = following.collect::<Vec<_>>().join("\n\n");
 
         if changes && !parts.clone().any(|(part, p)| stays(part) && says_something(&p.body)) {
-            self.insert(message, behind);
+            self.insert(message, following);
             self.ops.push(FoldOp::Cut { from: message.id.clone(), to: message.id.clone() });
             return;
         }
@@ -219,16 +219,16 @@ impl Writer<'_> {
         }
         if let Some(to) = joins.filter(|to| self.whole.contains(to)) {
             self.ops.push(FoldOp::Join { message: message.id.clone(), to: self.id(to) });
-            if !behind.is_empty() {
+            if !following.is_empty() {
                 self.whole.remove(&to);
             }
-            self.insert(self.transcript[to], behind);
+            self.insert(self.transcript[to], following);
             return;
         }
-        if !stale && behind.is_empty() {
+        if !stale && following.is_empty() {
             self.whole.insert(index);
         }
-        self.insert(message, behind);
+        self.insert(message, following);
     }
 
     fn insert(&mut self, after: &Message, text: String) {

@@ -121,7 +121,7 @@ impl Framer {
             Speaker::Agent => self.agent_went_on(moment),
             Speaker::Host => {}
         }
-        let (opened, closed) = taken.behind.get(&moment.message).copied().unwrap_or_default();
+        let (opened, closed) = taken.after.get(&moment.message).copied().unwrap_or_default();
         if opened > 0
             && let Some(turn) = &mut self.turn
         {

@@ -61,7 +61,7 @@ fn range(unit: &WorkUnit) -> ((usize, usize), (usize, usize)) {
 
 proptest! {
     #[test]
-    fn what_was_told_of_a_session_stays_as_it_goes_on(lines in proptest::collection::vec(line(), 1..40)) {
+    fn what_was_reported_of_a_session_stays_as_it_goes_on(lines in proptest::collection::vec(line(), 1..40)) {
         let whole = session(&lines);
         let units = frame(&whole.moments, &whole.taken);
         for end in 0..lines.len() {
@@ -140,7 +140,7 @@ proptest! {
     }
 
     #[test]
-    fn changes_tell_of_every_stretch_in_order(lines in proptest::collection::vec(line(), 1..30)) {
+    fn changes_report_every_stretch_in_order(lines in proptest::collection::vec(line(), 1..30)) {
         let session = session(&lines);
         let mut framer = Framer::new(&session.taken);
         for moment in &session.moments {
@@ -169,7 +169,7 @@ fn pushed(taken: &Taken, messages: usize) -> Vec<(usize, usize)> {
     let mut open = Vec::new();
     let mut found = Vec::new();
     for message in 1..=messages {
-        let (opens, closes) = taken.behind.get(&format!("m{message}")).copied().unwrap_or_default();
+        let (opens, closes) = taken.after.get(&format!("m{message}")).copied().unwrap_or_default();
         open.extend(std::iter::repeat_n(message, opens));
         for _ in 0..closes {
             found.extend(open.pop().map(|from| (from, message)));

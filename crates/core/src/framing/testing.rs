@@ -59,14 +59,14 @@ impl Session {
     }
 
     fn call(&mut self, moment: &mut FramingMessage, word: &str, call: String) {
-        let behind = |session: &mut Self, opens, closes| {
-            let entry = session.taken.behind.entry(moment.message.clone()).or_default();
+        let count = |session: &mut Self, opens, closes| {
+            let entry = session.taken.after.entry(moment.message.clone()).or_default();
             *entry = (entry.0 + opens, entry.1 + closes);
         };
         let inner = word.split_once('(').map(|(_, inner)| inner.trim_end_matches(')'));
         match (word.split(['(', ':']).next().unwrap(), inner) {
-            ("push", _) => behind(self, 1, 0),
-            ("pop", _) => behind(self, 0, 1),
+            ("push", _) => count(self, 1, 0),
+            ("pop", _) => count(self, 0, 1),
             ("todo", list) => {
                 let items = list.unwrap_or("").split(',').filter(|it| !it.is_empty()).map(item);
                 let division = Some(Division::Todos(items.collect()));

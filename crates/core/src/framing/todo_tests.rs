@@ -196,7 +196,7 @@ fn an_item_ends_with_the_pushed_frame_in_it() {
 }
 
 #[test]
-fn items_behind_a_pushed_frame_stand_by_themselves() {
+fn items_after_a_pushed_frame_stand_by_themselves() {
     assert_snapshot!(tree(
         r#"
         u "Add dates"

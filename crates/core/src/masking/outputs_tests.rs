@@ -38,12 +38,12 @@ fn session() -> (Vec<Message>, Vec<Weight>) {
 }
 
 /// Part, tokens, tokens in front; `?` where the model has not read it yet.
-fn told(request: &Request<'_>) -> Vec<String> {
-    let told = request.results.iter().map(|it| {
+fn described(request: &Request<'_>) -> Vec<String> {
+    let described = request.results.iter().map(|it| {
         let unread = if it.output.steps_since == 0 { " ?" } else { "" };
         format!("{} {} at {}{unread}", it.part, it.output.tokens, it.output.at)
     });
-    told.collect()
+    described.collect()
 }
 
 fn output(message: &str, part: &str) -> FoldOp {
@@ -55,7 +55,7 @@ fn what_no_operation_touches_is_sent_as_it_is() {
     let (transcript, weights) = session();
     let request = Request::of(&transcript, &[], &weights);
     assert_eq!(
-        told(&request),
+        described(&request),
         ["m2.0 1000 at 60", "m2.1 300 at 1060", "m3.0 2000 at 1370", "m4.0 4000 at 3380 ?"]
     );
     assert_eq!(request.in_front, [0, 50, 1_360, 3_370]);
@@ -66,14 +66,14 @@ fn what_no_operation_touches_is_sent_as_it_is() {
 fn what_is_masked_cut_or_left_out_is_not_there_again() {
     let (transcript, weights) = session();
     let masked = Request::of(&transcript, &[output("m2", "m2.0")], &weights);
-    assert_eq!(told(&masked), ["m2.1 300 at 60", "m3.0 2000 at 370", "m4.0 4000 at 2380 ?"]);
+    assert_eq!(described(&masked), ["m2.1 300 at 60", "m3.0 2000 at 370", "m4.0 4000 at 2380 ?"]);
     let cut = FoldOp::Cut { from: "m2".into(), to: "m3".into() };
     let cut = Request::of(&transcript, &[cut], &weights);
-    assert_eq!(told(&cut), ["m4.0 4000 at 60 ?"]);
+    assert_eq!(described(&cut), ["m4.0 4000 at 60 ?"]);
     assert_eq!(cut.cut, [false, true, true, false]);
     let keep = FoldOp::Keep { message: "m2".into(), parts: vec!["m2.1".into()] };
     let kept = Request::of(&transcript, &[keep], &weights);
-    assert_eq!(told(&kept)[..2], ["m2.1 300 at 60", "m3.0 2000 at 370"]);
+    assert_eq!(described(&kept)[..2], ["m2.1 300 at 60", "m3.0 2000 at 370"]);
 }
 
 #[test]
@@ -87,7 +87,7 @@ fn our_texts_weigh_and_a_message_of_ours_in_front_of_a_cut_does_not_end_it() {
 }
 
 #[test]
-fn without_a_step_behind_them_nothing_was_read() {
+fn without_a_step_after_them_nothing_was_read() {
     let (mut transcript, weights) = session();
     transcript.push(message("m5", Role::User, 0));
     let request = Request::of(&transcript, &[], &weights);

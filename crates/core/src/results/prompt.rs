@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::evidence::{Action, Activity};
 use crate::frame::Frame;
-use crate::returned::{given, label, told_in_a_line};
+use crate::returned::{given, label, summary_line};
 use crate::secrets::mask;
 use crate::text::{CUT, estimate_tokens, truncate_to_token_budget};
 
@@ -70,7 +70,7 @@ pub fn summary_prompt(input: &SummaryInput<'_>) -> SummaryPrompt {
         let _ = writeln!(text, "Files written: {}", paths.join(", "));
     }
     for inner in input.inside.iter().take(INSIDE) {
-        let _ = writeln!(text, "Part of it: {}", told_in_a_line(inner));
+        let _ = writeln!(text, "Part of it: {}", summary_line(inner));
     }
     let mut steps = Vec::new();
     let mut room = input.budget;

@@ -21,7 +21,7 @@ pub struct Asked<'a> {
 impl Asked<'_> {
     /// Returns the newest request in the user's words, and the title of the one that the work began with where that
     /// was an earlier one. Empty where no message is known and the outermost frame has a chosen identity.
-    pub fn told(&self) -> String {
+    pub fn text(&self) -> String {
         let mut text = Text::new(Dialect::Stack);
         let identity = &self.root.identity;
         let first = self.root.identity_derived.then_some(identity.success_criteria.as_str());
@@ -47,22 +47,22 @@ mod tests {
     use super::*;
     use crate::frame::FrameNum;
 
-    fn told(first: &str, newest: Option<&str>, derived: bool, tokens: usize) -> String {
+    fn text_of(first: &str, newest: Option<&str>, derived: bool, tokens: usize) -> String {
         let planned =
             Frame::planned(FrameNum(1), "ses_1".to_owned(), None, 0, identity_of(first), 0);
         let root = Frame { identity_derived: derived, ..planned };
-        Asked { root: &root, newest, tokens }.told()
+        Asked { root: &root, newest, tokens }.text()
     }
 
     #[test]
     fn the_newest_request_stands_whole_and_as_it_was_written() {
         let long =
             format!("Sort <dates> & \"times\".\n{}[callstack] not mine", "And more. ".repeat(90));
-        let one = told(&long, Some(&long), true, 1_000);
+        let one = text_of(&long, Some(&long), true, 1_000);
         assert!(one.starts_with("The user's request:\nSort <dates> & \"times\".\n"), "{one}");
         assert_eq!(one.matches("And more.").count(), 90, "more than the criteria keep of it");
-        assert!(told(&long, Some(&long), true, 50).trim_end().ends_with('…'));
-        assert_snapshot!(told("Write a parser. Fast.", Some("Now the\n[callstack] docs"), true, 90), @r#"
+        assert!(text_of(&long, Some(&long), true, 50).trim_end().ends_with('…'));
+        assert_snapshot!(text_of("Write a parser. Fast.", Some("Now the\n[callstack] docs"), true, 90), @r#"
         The user's newest request:
         Now the
         \[callstack] docs
@@ -71,11 +71,11 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_known_is_told_by_the_frame() {
+    fn what_is_not_known_is_taken_from_the_frame() {
         assert_eq!(
-            told("Write a parser.", None, true, 90),
+            text_of("Write a parser.", None, true, 90),
             "The user's request: Write a parser.\n"
         );
-        assert_eq!(told("Write a parser.", None, false, 90), "", "its criteria are its own");
+        assert_eq!(text_of("Write a parser.", None, false, 90), "", "its criteria are its own");
     }
 }

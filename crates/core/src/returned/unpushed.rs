@@ -1,7 +1,7 @@
 //! The text that replaces a frame that nobody pushed. It follows the user's next words, so it ends with nothing that
 //! could compete with them.
 
-use super::{INNER_RESULTS, MARK, Text, given, label, told_in_a_line};
+use super::{INNER_RESULTS, MARK, Text, given, label, summary_line};
 use crate::context::ScopedPin;
 use crate::dialect::Dialect;
 use crate::evidence::{Gaps, KeptFiles};
@@ -87,7 +87,7 @@ pub fn unpushed(unpushed: &Unpushed<'_>) -> String {
                     text.results(&format!("- {} {}", label(inner), inner.status), inner, &results);
                 }
                 None => {
-                    text.line(format_args!("{}- {}", "  ".repeat(below), told_in_a_line(inner)));
+                    text.line(format_args!("{}- {}", "  ".repeat(below), summary_line(inner)));
                 }
             }
         }
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_nowhere_else_is_told() {
+    fn what_stands_nowhere_else_is_shown() {
         let item = frame(3, "Write the parser", 2);
         let files = KeptFiles::default();
         let bare = Unpushed { replied: false, ..replied(&item, &[], &files) };

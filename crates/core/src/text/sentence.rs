@@ -19,8 +19,8 @@ pub(crate) fn sentences(text: &str) -> impl Iterator<Item = &str> {
     text.split_inclusive('\n').flat_map(|line| {
         let mut rest = line;
         std::iter::from_fn(move || {
-            let (sentence, behind) = rest.split_at(sentence_end(rest, rest.len() == line.len()));
-            rest = behind;
+            let (sentence, after) = rest.split_at(sentence_end(rest, rest.len() == line.len()));
+            rest = after;
             (!sentence.is_empty()).then_some(sentence)
         })
     })
@@ -45,8 +45,8 @@ fn sentence_end(line: &str, begins_line: bool) -> usize {
         let inner = part.len() < word.len();
         let begins = next.is_none_or(begins_sentence);
         if ends && !is_sign && !is_inside && (inner || begins) {
-            let behind = &line[from + part.len()..];
-            return line.len() - behind.trim_start().len();
+            let after = &line[from + part.len()..];
+            return line.len() - after.trim_start().len();
         }
         quoted ^= word[part.len()..].matches('`').count() % 2 == 1;
         at = from + word.len();
@@ -150,14 +150,14 @@ fn ended<'a>(word: &'a str, next: Option<&str>) -> (&'a str, bool) {
     }
     let bare = word.trim_end_matches(['"', '\'', ')', ']', '”', '’', '»']);
     let ends = match bare.strip_suffix('.') {
-        Some(before) => !goes_on_behind(before, next),
+        Some(before) => !goes_on_after(before, next),
         None => bare.ends_with(['?', '!']) && has_letters(bare),
     };
     (word, ends)
 }
 
 /// Whether a sentence goes on after the full stop that follows a word.
-fn goes_on_behind(before: &str, next: Option<&str>) -> bool {
+fn goes_on_after(before: &str, next: Option<&str>) -> bool {
     let word = before.trim_start_matches(['(', '[', '"', '\'']);
     let is_letter = word.chars().count() == 1 && word.chars().all(char::is_alphabetic);
     // "e.g.", "z.B.": letters with full stops between them.

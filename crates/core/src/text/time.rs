@@ -34,8 +34,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_told_as_iso_8601() {
-        for (ms, told) in [
+    fn times_are_written_as_iso_8601() {
+        for (ms, expected) in [
             (0, "1970-01-01T00:00:00.000Z"),
             (-1, "1969-12-31T23:59:59.999Z"),
             (951_782_400_000, "2000-02-29T00:00:00.000Z"),
@@ -43,7 +43,7 @@ mod tests {
             (1_709_251_199_999, "2024-02-29T23:59:59.999Z"),
             (4_107_542_400_000, "2100-03-01T00:00:00.000Z"),
         ] {
-            assert_eq!(iso_time(ms), told);
+            assert_eq!(iso_time(ms), expected);
         }
     }
 }

@@ -135,10 +135,10 @@ mod tests {
         let secret = ["swordfish", "9"].concat();
         let input = json!({ "user": "me", "login": { "password": secret, "tokens": 12 } });
         assert!(texts(&input).contains(&secret));
-        let told = ToolCall { input, ..ToolCall::default() }.input_text();
-        assert!(!told.contains(&secret), "{told}");
+        let text = ToolCall { input, ..ToolCall::default() }.input_text();
+        assert!(!text.contains(&secret), "{text}");
         for part in ["me", "‹masked: password›", "12"] {
-            assert!(told.lines().any(|line| line == part), "{part} in {told}");
+            assert!(text.lines().any(|line| line == part), "{part} in {text}");
         }
     }
 }

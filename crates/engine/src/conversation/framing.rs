@@ -64,12 +64,12 @@ impl Framing {
         let unread: HashSet<&str> =
             transcript.iter().skip(self.read).map(|entry| entry.message.id.as_str()).collect();
         let differs = |(message, places): (&String, &(usize, usize))| {
-            self.taken.behind.get(message) != Some(places) && !unread.contains(message.as_str())
+            self.taken.after.get(message) != Some(places) && !unread.contains(message.as_str())
         };
-        let gone = |message: &String| !taken.behind.contains_key(message);
+        let gone = |message: &String| !taken.after.contains_key(message);
         if taken.at_start != self.taken.at_start
-            || taken.behind.iter().any(differs)
-            || self.taken.behind.keys().any(gone)
+            || taken.after.iter().any(differs)
+            || self.taken.after.keys().any(gone)
         {
             self.framer = None;
         }

@@ -2,7 +2,7 @@
 //! more where the note left with a finished frame while the change still matters.
 
 use callstack_core::fold::{Note, Placement};
-use callstack_core::outside::{tells_of, told_from_outside};
+use callstack_core::outside::{changes_note, note_contains};
 use callstack_core::transcript::{Anchor, FoldOp, Role};
 use callstack_store::{StoreError, View};
 
@@ -89,7 +89,7 @@ impl Conversation {
             })
         };
         let has_left = |change: &&Changed| {
-            let mut telling = notes.iter().filter(|note| tells_of(&note.text, &change.line));
+            let mut telling = notes.iter().filter(|note| note_contains(&note.text, &change.line));
             telling.clone().next().is_some() && telling.all(|note| !is_sent(note))
         };
         let changes = self.outside.changes.iter();
@@ -120,7 +120,7 @@ impl Notes {
         for (changes, again) in &told {
             let Some(newest) = changes.last() else { continue };
             let lines: Vec<_> = changes.iter().map(|change| change.line.as_str()).collect();
-            let text = told_from_outside(&lines, open.as_ref(), *again);
+            let text = changes_note(&lines, open.as_ref(), *again);
             let once = format!("{}{}", if *again { AGAIN } else { NOTE }, newest.seq);
             events.push(notes::note(session, (&last.id, placement.clone()), &once, text));
         }

@@ -4,7 +4,7 @@
 use callstack_core::decide::Reconcile;
 use callstack_core::event::{Delegation, Event};
 use callstack_core::fold::Placement;
-use callstack_core::returned::told_late;
+use callstack_core::returned::returned_late;
 use callstack_core::transcript::{CallState, Message, Role, SpanNum};
 use callstack_store::View;
 
@@ -56,7 +56,7 @@ impl Notes {
                 let owed = self.delegation.owed(change, &frame, session)?;
                 let once = format!("errand{}", delegation.span.0);
                 let note =
-                    notes::note(session, (&last, placement.clone()), &once, told_late(&owed));
+                    notes::note(session, (&last, placement.clone()), &once, returned_late(&owed));
                 change.append(self.kernel.now(), &[note, delivered(delegation)])?;
             }
             Ok(())

@@ -61,7 +61,7 @@ pub(super) fn head(frame: &Frame, parent: Option<&Frame>, evidence: &Evidence) -
     };
     section("Success criteria", &frame.identity.success_criteria);
     let results = match frame.results_source {
-        Some(source) => format!("Results, {}", source.told()),
+        Some(source) => format!("Results, {}", source.for_people()),
         None => "Results".to_owned(),
     };
     section(&results, frame.results.as_deref().unwrap_or_default());

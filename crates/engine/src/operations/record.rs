@@ -154,8 +154,8 @@ impl Operate for SetGoal {
             params.success_criteria,
             params.success_criteria_compacted,
         )?;
-        let anew = params.current;
-        let command = Command::SetIdentity { frame, identity, derived: false, anew };
+        let again = params.current;
+        let command = Command::SetIdentity { frame, identity, derived: false, again };
         let text = format!("The goal of {frame} is set.");
         noted_down(
             engine,

@@ -85,8 +85,12 @@ impl Operate for Replan {
         };
         engine.idempotency.answering(caller, |change| {
             if identity != frame.identity {
-                let command =
-                    Command::SetIdentity { frame: frame.num, identity, derived: false, anew: true };
+                let command = Command::SetIdentity {
+                    frame: frame.num,
+                    identity,
+                    derived: false,
+                    again: true,
+                };
                 engine.commands.carry_out(change, &command)?;
             }
             if let Some(before) = &before {

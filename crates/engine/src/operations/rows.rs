@@ -93,7 +93,7 @@ impl Rows {
         };
         self.row(name, frame.results.as_deref());
         self.row(dense, frame.results_compacted.as_deref());
-        self.row(source, frame.results_source.map(ResultsSource::told));
+        self.row(source, frame.results_source.map(ResultsSource::for_people));
     }
 
     /// Adds the frame's times and the path of its log.

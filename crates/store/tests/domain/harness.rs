@@ -174,7 +174,7 @@ impl Harness {
                         frame: num(node),
                         identity,
                         derived: *derived,
-                        anew: false,
+                        again: false,
                     },
                     agreed,
                 )

@@ -90,7 +90,7 @@ impl Pane<'_> {
         }
         match (&frame.results, frame.results_source) {
             (Some(results), Some(source)) => {
-                self.section(&format!("Result, {}", source.told()), results);
+                self.section(&format!("Result, {}", source.for_people()), results);
             }
             (Some(results), None) => self.section("Result", results),
             (None, _) if frame.ended_at.is_some() => {

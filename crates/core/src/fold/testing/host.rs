@@ -123,8 +123,8 @@ fn apply_one(sent: &mut Vec<Sent>, op: &FoldOp) {
         FoldOp::Join { message, to } => {
             let (at, to) = (at(message), at(to));
             assert!(to < at && sent[to].role == Role::Assistant, "{op:?}");
-            let behind = sent[to + 1..at].iter().map(|message| &message.id);
-            assert_eq!(behind.count(), 0, "{op:?}: something stands in between");
+            let between = sent[to + 1..at].iter().map(|message| &message.id);
+            assert_eq!(between.count(), 0, "{op:?}: something stands in between");
             let joined = sent.remove(at);
             sent[to].parts.extend(joined.parts);
         }

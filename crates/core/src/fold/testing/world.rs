@@ -86,7 +86,7 @@ pub(in super::super) struct World {
     /// The one with which the session began.
     pub(in super::super) began_with: u32,
     /// The prefix after which each step was written.
-    pub(in super::super) made_behind: HashMap<String, Vec<Sent>>,
+    pub(in super::super) made_after: HashMap<String, Vec<Sent>>,
     /// The last request, unless the host changed the transcript in the middle since.
     pub(in super::super) last: Option<Request>,
     serial: usize,
@@ -104,7 +104,7 @@ impl World {
             delay,
             renderer,
             began_with: renderer,
-            made_behind: HashMap::new(),
+            made_after: HashMap::new(),
             last: None,
             serial: 0,
         };
@@ -162,7 +162,7 @@ impl World {
                 }
                 let request = self.send(check);
                 let parts = self.step(*reasoning, *before, calls, *after);
-                self.made_behind.insert(parts, request);
+                self.made_after.insert(parts, request);
             }
             Event::OpenOutside => self.open(None),
             Event::CloseOutside => self.close(None),
@@ -286,18 +286,18 @@ impl World {
         id
     }
 
-    fn behind_newest(&self) -> Anchor {
+    fn after_newest(&self) -> Anchor {
         Anchor { message: self.transcript.last().map(|message| message.id.clone()), call: None }
     }
 
     fn open(&mut self, call: Option<Anchor>) {
         let num = self.spans.len() as u64 + 1;
-        let open = call.unwrap_or_else(|| self.behind_newest());
+        let open = call.unwrap_or_else(|| self.after_newest());
         self.spans.push(open_span(num, FrameNum(num), open));
     }
 
     fn close(&mut self, call: Option<Anchor>) {
-        let close = call.unwrap_or_else(|| self.behind_newest());
+        let close = call.unwrap_or_else(|| self.after_newest());
         let Some(span) = self.spans.iter_mut().rev().find(|span| span.close.is_none()) else {
             return;
         };
@@ -386,7 +386,7 @@ impl World {
         self.push_message("c", vec![words]);
         let words = self.text(false);
         let summary = self.push_message("s", vec![PartBody::Reasoning { sealed: true }, words]);
-        self.made_behind.insert(summary, Vec::new());
+        self.made_after.insert(summary, Vec::new());
         self.transcript.extend(tail);
         self.stale_until = self.transcript.last().map(|message| message.id.clone());
         self.user(false, false, true);

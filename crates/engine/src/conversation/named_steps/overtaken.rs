@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use callstack_core::cost::{Closing, pays_to_close};
 use callstack_core::fold::{Folded, Placement};
 use callstack_core::masking::outputs::Request;
-use callstack_core::named_steps::{NamedSteps, behind_a_turn, name_of, overtaken, overtaken_mark};
+use callstack_core::named_steps::{NamedSteps, after_a_turn, name_of, overtaken, overtaken_mark};
 use callstack_core::transcript::{Anchor, FoldOp, Message, MessageKind, Role};
 
 use crate::conversation::Conversation;
@@ -114,7 +114,7 @@ impl Folding {
                 let changed: Vec<&str> = files.iter().map(String::as_str).collect();
                 overtaken(steps.num, &changed, *read, self.kernel.dialect())
             }
-            Since::Spoken => behind_a_turn(steps.num, self.kernel.dialect()),
+            Since::Spoken => after_a_turn(steps.num, self.kernel.dialect()),
         };
         let once = format!("{call}|{} again|{first}", name_of(steps.num));
         let note = note(session, (&message, Placement::Output(call)), &once, text);

@@ -101,8 +101,8 @@ impl Takeover<'_> {
             _ => self.identity(place),
         };
         if frame.identity_derived && frame.identity != identity {
-            let (frame, derived, anew) = (frame.num, true, false);
-            let command = Command::SetIdentity { frame, identity, derived, anew };
+            let (frame, derived, again) = (frame.num, true, false);
+            let command = Command::SetIdentity { frame, identity, derived, again };
             self.parts.frames.change_at(at, &command)?;
         }
         Ok(())
