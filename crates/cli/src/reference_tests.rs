@@ -170,7 +170,7 @@ fn settings() {
             let doc = format!("{doc} {}{end}", meanings.join("; "));
             let default = setting.shown(default);
             let (told, here) = (
-                values.told(),
+                values.in_words(),
                 match scope {
                     Scope::Project => "yes",
                     Scope::OffInProject => "off only",

@@ -54,7 +54,7 @@ fn main() {
             continue;
         }
         let sums = kept(&messages);
-        tell(&file.strip_prefix(&folder).unwrap_or(file).display().to_string(), &sums);
+        print_sums(&file.strip_prefix(&folder).unwrap_or(file).display().to_string(), &sums);
         all.messages += sums.messages;
         all.bytes += sums.bytes;
         all.stored += sums.stored;
@@ -63,10 +63,10 @@ fn main() {
         all.found += sums.found;
         all.found_raw += sums.found_raw;
     }
-    tell("all", &all);
+    print_sums("all", &all);
 }
 
-fn tell(name: &str, sums: &Sums) {
+fn print_sums(name: &str, sums: &Sums) {
     println!(
         "{name} | {} | {} | {:.3} | {:.3} | every byte | {} of {} | {}",
         sums.messages,

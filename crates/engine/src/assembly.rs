@@ -91,7 +91,8 @@ impl Contexts {
         (view.revision()?, num, parts).hash(&mut hasher);
         let revision = hasher.finish();
         if let Some(kept) = lock(&self.cache).marked(session, revision, now) {
-            self.env.log_at(now, &told("Context taken from the cache", session, num, &kept));
+            self.env
+                .log_at(now, &context_line("Context taken from the cache", session, num, &kept));
             return Ok(kept);
         }
         let calibration = tokens_per_estimate(view, session)?;
@@ -100,7 +101,7 @@ impl Contexts {
         if !parts.current {
             around.sibling_counts = StatusCounts::default();
             if Self::begins_with_context(view, session)? {
-                around.ancestors = untold(around.ancestors, session);
+                around.ancestors = unseen(around.ancestors, session);
             }
             around.pins = self.pins_since_system(view, session, num)?;
         }
@@ -151,7 +152,7 @@ impl Contexts {
             lock(&self.cache).put(session, state, now, Arc::clone(&context));
             context
         };
-        self.env.log_at(now, &told(message, session, num, &context));
+        self.env.log_at(now, &context_line(message, session, num, &context));
         lock(&self.cache).mark(session, state, revision);
         Ok(context)
     }
@@ -167,9 +168,9 @@ impl Contexts {
     ) -> Result<Reply<BegunFrame>, EngineError> {
         let frame = view.frame(num)?;
         // Elsewhere the system prompt holds it.
-        let is_told = self.env.settings_in(view)?.placement == Placement::Output
+        let is_in_output = self.env.settings_in(view)?.placement == Placement::Output
             || caller.host_kind() == HostKind::Calling;
-        let context = if is_told && frame.status == Status::InProgress {
+        let context = if is_in_output && frame.status == Status::InProgress {
             self.context(view, &caller.session, num, Parts::for_push())?.text.clone()
         } else {
             String::new()
@@ -233,7 +234,7 @@ impl Contexts {
                 let mut pins = self.pins_since_system(view, reader, num)?;
                 // Its own end with it.
                 pins.retain(|pin| pin.owner != num);
-                without_told(view, num, reader, pins)?
+                without_shown(view, num, reader, pins)?
             }
             None => Vec::new(),
         };
@@ -268,7 +269,7 @@ impl Contexts {
             unseen: &evidence.unseen,
             closed: evidence.closed.as_ref(),
             parent: parent.as_ref(),
-            went_on: open.as_ref().map_or(WentOn::Parent, OpenNow::told),
+            went_on: open.as_ref().map_or(WentOn::Parent, OpenNow::went_on),
             elsewhere,
             planned: &planned,
             planned_count: usize::try_from(planned_count).unwrap_or(usize::MAX),
@@ -317,7 +318,7 @@ impl Contexts {
     }
 
     /// Renders the text that replaces a closed span again, from the present state.
-    pub(crate) fn returned_anew(
+    pub(crate) fn returned_again(
         &self,
         view: &View<'_>,
         span: &Span,
@@ -423,7 +424,12 @@ fn is_compacted(view: &View<'_>, session: &str) -> Result<bool, EngineError> {
     Ok(view.last_summary(session)?.is_some())
 }
 
-fn told(message: &'static str, session: &str, num: FrameNum, context: &RenderedContext) -> LogLine {
+fn context_line(
+    message: &'static str,
+    session: &str,
+    num: FrameNum,
+    context: &RenderedContext,
+) -> LogLine {
     let metadata = &context.metadata;
     LogLine::new(message)
         .with("sessionID", session)
@@ -435,7 +441,7 @@ fn told(message: &'static str, session: &str, num: FrameNum, context: &RenderedC
 
 /// Returns those of a frame's ancestors, the parent first, that a session has not seen: they are not its own, and
 /// they do not stand above its outermost frame, where its beginning shows them.
-fn untold(ancestors: Vec<Frame>, session: &str) -> Vec<Frame> {
+fn unseen(ancestors: Vec<Frame>, session: &str) -> Vec<Frame> {
     let is_own = |frame: &Frame| frame.session.as_deref() == Some(session);
     let outermost = ancestors.iter().rposition(is_own).unwrap_or(ancestors.len());
     ancestors.into_iter().take(outermost).filter(|frame| !is_own(frame)).collect()
@@ -519,7 +525,7 @@ fn below(view: &View<'_>, num: FrameNum, found: &mut Vec<Frame>) -> Result<(), E
 }
 
 /// Returns the pins that no text says which stands for earlier work in the reader's conversation.
-fn without_told(
+fn without_shown(
     view: &View<'_>,
     num: FrameNum,
     reader: &str,
@@ -531,10 +537,10 @@ fn without_told(
     let Some(first) = first.filter(|span| !pins.is_empty() && span.session == reader) else {
         return Ok(pins);
     };
-    let told = view.folds_sent_before(reader, view.span_begins(first.num)?, NEWEST_FOLDS)?;
+    let texts = view.folds_sent_before(reader, view.span_begins(first.num)?, NEWEST_FOLDS)?;
     pins.retain(|pin| {
         let line = pin_line(pin);
-        !told.iter().any(|text| text.contains(&line))
+        !texts.iter().any(|text| text.contains(&line))
     });
     Ok(pins)
 }

@@ -43,7 +43,7 @@ impl Commands {
         change.append(at, &decision.events)?;
         let followed = followed(&change.view(), &decision.events, at)?;
         change.append(at, &followed)?;
-        self.env.tell_of_outside(change, at, &decision.events, &decision.frames)?;
+        self.env.record_outside(change, at, &decision.events, &decision.frames)?;
         Ok(decision)
     }
 }

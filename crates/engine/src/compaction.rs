@@ -26,7 +26,7 @@ use crate::hint::Hint;
 use crate::kernel::Kernel;
 use crate::queries::Queries;
 use crate::sessions::Sessions;
-pub(crate) use settle::{Came, told};
+pub(crate) use settle::{Came, notice_of};
 
 /// Finished siblings in the prompt of a summariser.
 const SIBLINGS: u32 = 9;

@@ -71,7 +71,7 @@ impl SpanEvidence {
     }
 
     fn without_evidence(&self, error: EngineError) -> Evidence {
-        self.kernel.tell_log(&LogLine::new("Evidence can't be taken").with("why", error.message));
+        self.kernel.log_now(&LogLine::new("Evidence can't be taken").with("why", error.message));
         Evidence::default()
     }
 
@@ -129,14 +129,14 @@ impl SpanReader {
         folder: &Path,
     ) -> Result<Evidence, EngineError> {
         let seen = self.in_span(view, span, folder)?;
-        let told = (results.unwrap_or_default(), Budget::default());
+        let known = (results.unwrap_or_default(), Budget::default());
         let contents = |path: &str| files::text(&self.env.project, path);
         let closed = || ClosedCalls::of(seen.activities.iter().filter_map(Activity::call));
         let mut evidence = Evidence {
             closed: span.origin.has_its_call().then(closed).flatten(),
             unseen: seen.unseen,
             gaps: seen.gaps,
-            ..taken_of(&seen.activities, told, folder, &contents)
+            ..taken_of(&seen.activities, known, folder, &contents)
         };
         for file in &mut evidence.written {
             file.hash = files::hash(&self.env.project, &file.path);
@@ -147,17 +147,17 @@ impl SpanReader {
     }
 
     /// Returns the evidence of the messages after the first one up to and including the second, in a session that
-    /// works in `folder`, without the facts in the text `told`. The content of files is not read.
+    /// works in `folder`, without the facts in `known`. The content of files is not read.
     pub(crate) fn evidence_between(
         &self,
         view: &View<'_>,
         session: &str,
         between: (Option<&str>, Option<&str>),
-        told: (&str, Budget),
+        known: (&str, Budget),
         folder: &Path,
     ) -> Result<Evidence, EngineError> {
         let (span, gaps) = self.activities_between(view, session, between, folder)?;
-        Ok(Evidence { gaps, ..taken_of(&span, told, folder, &|_| None) })
+        Ok(Evidence { gaps, ..taken_of(&span, known, folder, &|_| None) })
     }
 }
 
@@ -173,13 +173,13 @@ impl Sessions {
 
 fn taken_of(
     span: &[Activity],
-    (told, budget): (&str, Budget),
+    (known_text, budget): (&str, Budget),
     folder: &Path,
     contents: &dyn Fn(&str) -> Option<String>,
 ) -> Evidence {
     let project = folder.to_string_lossy();
     let tokens = span_tokens(span);
-    let evidence = take(span, told, &project, budget.of(tokens), contents);
+    let evidence = take(span, known_text, &project, budget.of(tokens), contents);
     Evidence { remains: Remains::of(span, &project), tokens, ..evidence }
 }
 

@@ -121,7 +121,7 @@ impl ResultsMaker {
         };
         let model = request.settings.model.clone().unwrap_or_default();
         let line = LogLine::new("Summarizer asked").with("frame", frame.num.to_string());
-        self.kernel.tell_log(&line.with("model", model));
+        self.kernel.log_now(&line.with("model", model));
         if later {
             let summary = self.kernel.world().id("summary-");
             self.begin_asking(&summary, request);
@@ -179,7 +179,7 @@ impl ResultsMaker {
             Err(SummarizerError(why)) => why,
         };
         let line = LogLine::new("Summarizer failed").with("frame", frame.num.to_string());
-        self.kernel.tell_log(&line.with("why", failure.as_str()));
+        self.kernel.log_now(&line.with("why", failure.as_str()));
         let span = self.spans.activities_of(frame)?;
         Ok(match self.span_reader.extracted(&span) {
             Some(made) => Generation::Done(GeneratedResults { failure: Some(failure), ..made }),

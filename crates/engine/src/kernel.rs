@@ -103,7 +103,7 @@ impl Env {
     }
 
     /// Writes a line to the project's log.
-    pub(crate) fn tell_log(&self, line: &LogLine) {
+    pub(crate) fn log_now(&self, line: &LogLine) {
         self.log_at(self.now(), line);
     }
 
@@ -239,9 +239,9 @@ impl Kernel {
         self.env.now()
     }
 
-    /// See [`Env::tell_log`].
-    pub(crate) fn tell_log(&self, line: &LogLine) {
-        self.env.tell_log(line);
+    /// See [`Env::log_now`].
+    pub(crate) fn log_now(&self, line: &LogLine) {
+        self.env.log_now(line);
     }
 
     /// See [`Env::settings_in`].
@@ -270,7 +270,7 @@ impl Kernel {
         }
         if name == "STACK_SUBAGENT_PATTERNS" {
             for skipped in self.current_settings()?.subagents.skipped() {
-                self.env.tell_log(&pattern_skipped(&skipped));
+                self.env.log_now(&pattern_skipped(&skipped));
             }
         }
         Ok(())

@@ -172,7 +172,7 @@ impl Preset {
         values: &BTreeMap<String, String>,
     ) -> Result<Vec<PresetFrame>, EngineError> {
         let wanted = self.placeholders();
-        let told = || {
+        let hint = || {
             let names: Vec<_> = wanted.iter().map(|name| format!("{name}=…")).collect();
             if names.is_empty() {
                 format!("The preset `{}` takes no values.", self.name)
@@ -188,11 +188,11 @@ impl Preset {
         if !missing.is_empty() {
             return Err(EngineError::invalid(
                 format!("no value is given for {}", missing.join(", ")),
-                told(),
+                hint(),
             ));
         }
         if let Some(other) = values.keys().find(|name| !wanted.contains(*name)) {
-            return Err(EngineError::invalid(format!("there is no placeholder `{other}`"), told()));
+            return Err(EngineError::invalid(format!("there is no placeholder `{other}`"), hint()));
         }
         Ok(self.frames.iter().map(|frame| frame.filled(values)).collect())
     }

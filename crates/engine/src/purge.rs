@@ -224,7 +224,7 @@ impl Purges {
             subject: None,
             ranges,
         };
-        tell_said(view, &mut plan)?;
+        list_titles_and_results(view, &mut plan)?;
         Ok(plan)
     }
 
@@ -242,11 +242,11 @@ impl Purges {
             Ok(plan.purge(by))
         };
         self.kernel.store().purge(self.kernel.now(), due, &|view, span| {
-            self.contexts.returned_anew(view, span, Saying::Later)
+            self.contexts.returned_again(view, span, Saying::Later)
         })?;
         let emptied = plan.purge("").emptied();
-        let told = emptied.iter().chain(&plan.removed.titles).chain(&plan.removed.results);
-        let forgotten = self.kernel.env().log.forget(&told.copied().collect(), plan.session());
+        let purged = emptied.iter().chain(&plan.removed.titles).chain(&plan.removed.results);
+        let forgotten = self.kernel.env().log.forget(&purged.copied().collect(), plan.session());
         // No writer may bring back texts that it read before, nor leave a file that was not there when the plan was
         // made.
         let lock = files::alone(&self.kernel.env().folder)?;
@@ -266,7 +266,7 @@ impl Purges {
 }
 
 /// Finds out which titles and results were taken from the messages, and which were given.
-fn tell_said(view: &View<'_>, plan: &mut PurgePlan) -> Result<(), EngineError> {
+fn list_titles_and_results(view: &View<'_>, plan: &mut PurgePlan) -> Result<(), EngineError> {
     let emptied = plan.purge("").emptied();
     let Copies { identities, results } = view.copies(&emptied, &plan.ranges)?;
     for num in &plan.frames {

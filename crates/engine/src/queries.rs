@@ -26,7 +26,7 @@ impl Queries {
         self.kernel.read(|view| {
             let found = view.resolve(reference);
             let Err(error @ StoreError::NoFrame(_)) = found else { return Ok(found?) };
-            self.kernel.tell_log(&LogLine::new("Frame not found").with("reference", reference));
+            self.kernel.log_now(&LogLine::new("Frame not found").with("reference", reference));
             Err(EngineError::no_frame(error, &view.near(reference)?))
         })
     }

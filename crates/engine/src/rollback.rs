@@ -190,9 +190,10 @@ impl Rollbacks {
         work_tree: &dyn WorkTree,
     ) -> Result<Vec<String>, EngineError> {
         let restored = plan.restored.iter().map(|file| &file.path);
-        let told: BTreeSet<_> = restored.chain(plan.left.iter().map(|file| &file.path)).collect();
-        let untold = written.keys().filter(|path| !told.contains(path));
-        let mut there: Vec<String> = untold
+        let reported: BTreeSet<_> =
+            restored.chain(plan.left.iter().map(|file| &file.path)).collect();
+        let unreported = written.keys().filter(|path| !reported.contains(path));
+        let mut there: Vec<String> = unreported
             .filter(|path| {
                 self.kernel.project().join(path).symlink_metadata().is_ok_and(|it| !it.is_dir())
             })
@@ -276,7 +277,7 @@ impl Rollbacks {
             let events = [event];
             let now = self.kernel.now();
             change.append(now, &events)?;
-            self.kernel.env().tell_of_outside(change, now, &events, &[frame])
+            self.kernel.env().record_outside(change, now, &events, &[frame])
         })?;
         Ok(done)
     }

@@ -92,7 +92,7 @@ impl SavingReports {
         if total.requests == 0 {
             return;
         }
-        let told = |line: LogLine, saving: &Saving| {
+        let with_saving = |line: LogLine, saving: &Saving| {
             line.with("requests", saving.requests)
                 .with("sent", saving.sent)
                 .with("billed", saving.billed_hundredths / 100)
@@ -100,10 +100,10 @@ impl SavingReports {
                 .with("estimatedBilledWithout", saving.billed_without_hundredths / 100)
         };
         let line = LogLine::new("Session summed up").with("sessionID", session);
-        self.kernel.tell_log(&told(line, &alone));
+        self.kernel.log_now(&with_saving(line, &alone));
         if below > 0 {
             let line = LogLine::new("Session summed up with subagents").with("sessionID", session);
-            self.kernel.tell_log(&told(line.with("subagents", below), &total));
+            self.kernel.log_now(&with_saving(line.with("subagents", below), &total));
         }
     }
 }
@@ -223,10 +223,10 @@ fn folded(span: &Span, places: &Places<'_>, messages: &[Value]) -> Option<Left> 
     left.opening.ours = push.output();
     let until = if opened == closed { pop.call } else { None };
     if span.takes_calls() {
-        left.opening.add(push.behind(until));
+        left.opening.add(push.share_after(until));
     }
     if opened != closed {
-        left.closing = pop.behind(None);
+        left.closing = pop.share_after(None);
     }
     Some(left)
 }
@@ -253,7 +253,7 @@ impl<'a> Step<'a> {
     }
 
     /// Returns the share of the calls after it, up to and including the part at `until`.
-    fn behind(&self, until: Option<usize>) -> Share {
+    fn share_after(&self, until: Option<usize>) -> Share {
         let mut share = Share::default();
         let Some(call) = self.call else { return share };
         let until = until.unwrap_or(self.parts.len());

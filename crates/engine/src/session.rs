@@ -60,13 +60,13 @@ impl UserTurns {
         self.gone_on_with(message)?;
         let known = self.kernel.read(|view| view.session_row(&message.session))?;
         if let Some(child) = known.filter(|known| known.parent.is_some()) {
-            let anchor = self.behind_the_last(&message.session)?;
-            return self.subagents.child_told(&child, &message.text, anchor);
+            let anchor = self.after_the_last(&message.session)?;
+            return self.subagents.child_prompted(&child, &message.text, anchor);
         }
         if self.queries.active(&message.session)?.is_some() {
             return Ok(());
         }
-        let anchor = self.behind_the_last(&message.session)?;
+        let anchor = self.after_the_last(&message.session)?;
         let identity = if self.is_from_before(&message.session)? {
             without_goal()
         } else {
@@ -91,7 +91,7 @@ impl UserTurns {
     }
 
     /// Returns the place where a frame begins now in a session: after everything that was shown or reported.
-    fn behind_the_last(&self, session: &str) -> Result<Anchor, EngineError> {
+    fn after_the_last(&self, session: &str) -> Result<Anchor, EngineError> {
         {
             let conversation = self.sessions.conversation(session);
             self.sessions.written(&lock(&conversation))?;

@@ -174,10 +174,10 @@ impl Runner<'_> {
                 .with_hint("/push GOAL opens one."));
         };
         let (status, results) = ending(given);
-        let behind = Anchor { message: self.newest_message(&request.session)?, call: None };
+        let anchor = Anchor { message: self.newest_message(&request.session)?, call: None };
         let pop = |results: Option<&str>| {
             let arguments = json!({"status": status, "results": results});
-            self.by_hand(request, behind.clone(), "stack_frame_pop", &arguments)
+            self.by_hand(request, anchor.clone(), "stack_frame_pop", &arguments)
         };
         let words = Some(results).filter(|results| !results.is_empty());
         let answer = match pop(words) {
@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn every_template_is_told_from_others() {
+    fn every_template_is_distinguished_from_others() {
         for slash in SLASH {
             assert!(slash.template.contains(OURS), "{}", slash.name);
             assert!(slash.template.contains(ARGUMENTS), "{}", slash.name);

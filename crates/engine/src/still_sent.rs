@@ -21,7 +21,7 @@ pub(crate) struct StillSent {
 
 impl StillSent {
     /// Returns the cost in words.
-    pub(crate) fn told(self) -> String {
+    pub(crate) fn sentence(self) -> String {
         format!(
             "its steps, of about {} tokens, for which {} would stand; they leave with a frame around it, or \
              after a pause of {}",

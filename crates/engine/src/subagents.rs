@@ -138,7 +138,7 @@ impl Subagents {
     }
 
     /// Somebody has said something to a child session.
-    pub(crate) fn child_told(
+    pub(crate) fn child_prompted(
         &self,
         child: &Session,
         words: &str,

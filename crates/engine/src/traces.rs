@@ -120,7 +120,7 @@ impl Traces {
             let guests: BTreeSet<FrameNum> = named.filter(|num| !own.contains(num)).collect();
             let read = |num: &FrameNum| -> Option<Result<FrameTrace, EngineError>> {
                 let frame = tree.frame(*num)?.clone();
-                Some(told(view, frame, request))
+                Some(requested(view, frame, request))
             };
             session.frames = nums.iter().filter_map(read).collect::<Result<_, _>>()?;
             session.guests = guests.iter().filter_map(read).collect::<Result<_, _>>()?;
@@ -147,7 +147,7 @@ fn keep(session: &mut SessionTrace, tree: &Tree) {
 }
 
 /// Returns a frame as the request wants it.
-fn told(
+fn requested(
     view: &View<'_>,
     mut frame: FrameTrace,
     request: &TraceRequest,

@@ -58,7 +58,7 @@ impl Presence {
         }
         for incident in &incidents {
             let (line, notice) = notice(*incident);
-            self.kernel.tell_log(&line);
+            self.kernel.log_now(&line);
             lock(&self.kernel.notices).push(notice);
         }
         if !incidents.is_empty() {

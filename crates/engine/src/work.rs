@@ -161,7 +161,7 @@ impl Parts {
     }
 
     /// Whether a part stands after a call of the message.
-    pub(crate) fn is_behind(&self, part: &str, call: &str) -> bool {
+    pub(crate) fn is_after(&self, part: &str, call: &str) -> bool {
         let call = self.place_of(call);
         let part = self.0.iter().position(|it| it.id == part);
         call.is_some() && part > call

@@ -148,7 +148,7 @@ const REST: i64 = 10 * 60 * 1000;
 pub(crate) struct FileRecorder {
     shared: Arc<Recording>,
     /// Records those at places of transcripts.
-    behind: Background,
+    background: Background,
 }
 
 /// The state that calls share with the work after them.
@@ -160,22 +160,29 @@ struct Recording {
     /// The time of the next try after one was too slow.
     rests_until: AtomicI64,
     /// The reported reason why the last one was not recorded.
-    told: Mutex<Option<String>>,
+    reported: Mutex<Option<String>>,
     places: Mutex<Places>,
 }
 
 impl FileRecorder {
     fn new(work_tree: Box<dyn WorkTree>, trusted: Arc<Trusted>, world: Arc<dyn World>) -> Self {
-        let (rests_until, told, places) = (AtomicI64::new(0), Mutex::default(), Mutex::default());
-        let shared =
-            Recording { work_tree, trusted, world: Arc::clone(&world), rests_until, told, places };
+        let (rests_until, reported, places) =
+            (AtomicI64::new(0), Mutex::default(), Mutex::default());
+        let shared = Recording {
+            work_tree,
+            trusted,
+            world: Arc::clone(&world),
+            rests_until,
+            reported,
+            places,
+        };
         let shared = Arc::new(shared);
         let recording = Arc::clone(&shared);
-        let behind = Background::at_once("callstack-files", world, move || -> Work {
+        let background = Background::at_once("callstack-files", world, move || -> Work {
             let recording = Arc::clone(&recording);
             Box::new(move || recording.record_places())
         });
-        Self { shared, behind }
+        Self { shared, background }
     }
 
     pub(crate) fn work_tree(&self) -> &dyn WorkTree {
@@ -196,7 +203,7 @@ impl Recording {
             self.rests_until.store(now + REST, Ordering::Relaxed);
         }
         if recorded.is_ok() {
-            lock(&self.told).take();
+            lock(&self.reported).take();
         }
         recorded
     }
@@ -205,7 +212,7 @@ impl Recording {
     /// frames before.
     fn untaken(&self, frames: &str, error: &EngineError) -> Option<LogLine> {
         let why = error.sentence();
-        if lock(&self.told).replace(why.clone()).as_ref() == Some(&why) {
+        if lock(&self.reported).replace(why.clone()).as_ref() == Some(&why) {
             return None;
         }
         let again = if too_slow(error) { "in ten minutes" } else { "at once" };
@@ -328,7 +335,7 @@ impl FileStates {
         if let Err(error) = written {
             let frames: Vec<_> = frames.iter().map(ToString::to_string).collect();
             if let Some(line) = recording.shared.untaken(&frames.join(", "), &error) {
-                self.kernel.tell_log(&line);
+                self.kernel.log_now(&line);
             }
         }
     }

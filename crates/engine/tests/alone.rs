@@ -61,7 +61,7 @@ fn what_stands_in_the_same_conversation_is_not_said_again() {
 }
 
 #[test]
-fn other_conversations_of_the_project_are_not_told_for_that() {
+fn other_conversations_of_the_project_are_not_shown_for_that() {
     let project = planned();
     project.user("ses_other", "Something else entirely");
     project.did("ses_other", "stack_frame_pop", json!({"results": "OTHERROOT"}));

@@ -148,7 +148,7 @@ fn details_and_summaries_have_times_dense_criteria_logs_and_handles() {
 }
 
 #[test]
-fn what_a_context_costs_is_told_by_section_with_what_was_chosen() {
+fn what_a_context_costs_is_shown_by_section_with_what_was_chosen() {
     let project = project();
     let answer = project.did(A, "stack_context_info", json!({}));
     let (text, cache) = answer.text.rsplit_once('\n').unwrap();

@@ -119,8 +119,8 @@ fn every_tool_says_what_is_right_where_an_argument_is_wrong() {
         let mut arguments = with_plan(&arguments, "f1");
         arguments["mood"] = "good".into();
         let error = project.call(A, name, arguments).expect_err(name);
-        let told = error.sentence();
-        assert!(told.contains("mood") && told.contains("It takes"), "{name}: {told}");
+        let sentence = error.sentence();
+        assert!(sentence.contains("mood") && sentence.contains("It takes"), "{name}: {sentence}");
     }
 }
 

@@ -123,8 +123,8 @@ fn popped(project: &Project) -> (Vec<HostMessage>, Plugin) {
     let calls = [made("look", "run"), made("push", "stack_frame_push"), made("inside", "read")];
     shown.push(step("a1", &calls));
     plugin.sync(engine, A, &shown);
-    let told = pop(engine, "a2", "pop");
-    assert!(told.contains("all is well"), "{told}");
+    let answer = pop(engine, "a2", "pop");
+    assert!(answer.contains("all is well"), "{answer}");
     let spans = engine.spans(A).unwrap();
     let before = spans.iter().find_map(|span| span.fold.clone()).unwrap();
     assert!(!before.text.contains("check"), "its outcome is not known: {}", before.text);
@@ -142,7 +142,7 @@ fn popped(project: &Project) -> (Vec<HostMessage>, Plugin) {
 }
 
 #[test]
-fn what_a_frame_returned_tells_how_the_calls_beside_its_end_ended() {
+fn what_a_frame_returned_shows_how_the_calls_beside_its_end_ended() {
     let folder = tempfile::tempdir().unwrap();
     let project = project(folder.path());
     let (shown, mut plugin) = popped(&project);
@@ -221,7 +221,7 @@ fn each_frame_of_one_step_has_seen_its_own_calls() {
 #[test]
 fn the_next_step_is_what_is_so_once_the_step_of_the_pop_is_over() {
     // The last line of a frame's text, if these calls stand after the pop in its step.
-    let footer = |behind: &[(&'static str, &'static str, Value)]| {
+    let footer = |later: &[(&'static str, &'static str, Value)]| {
         let folder = tempfile::tempdir().unwrap();
         let project = project(folder.path());
         let engine = &project.engine;
@@ -231,10 +231,10 @@ fn the_next_step_is_what_is_so_once_the_step_of_the_pop_is_over() {
         let mut plugin = Plugin::default();
         let mut shown = vec![user("u1"), step("a1", &[made("begin", "stack_frame_activate")])];
         plugin.sync(engine, A, &shown);
-        let told = pop(engine, "a2", "pop");
-        assert!(told.contains("Next: start f3") && told.contains("behind it: f4"), "{told}");
+        let answer = pop(engine, "a2", "pop");
+        assert!(answer.contains("Next: start f3") && answer.contains("behind it: f4"), "{answer}");
         let mut calls = vec![made("pop", "stack_frame_pop")];
-        for (id, name, arguments) in behind {
+        for (id, name, arguments) in later {
             call(engine, "a2", id, name, arguments.clone());
             calls.push(made(id, name));
         }

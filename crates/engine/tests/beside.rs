@@ -64,13 +64,13 @@ fn holding(folder: &Path, text: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_log_of_a_frame_begins_with_the_calls_behind_its_push() {
+fn the_log_of_a_frame_begins_with_the_calls_after_its_push() {
     let (_folder, project, ..) = worked();
     let engine = &project.engine;
     let names = |names: &[&str]| names.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
-    let told = log(engine, "f2");
+    let text = log(engine, "f2");
     assert_eq!(
-        told,
+        text,
         [(1, names(&["quartz"])), (2, names(&["marble"])), (3, names(&["basalt", "pop", "later"]))]
     );
     assert_eq!(
@@ -84,7 +84,7 @@ fn the_log_of_a_frame_begins_with_the_calls_behind_its_push() {
 }
 
 #[test]
-fn search_places_a_call_behind_a_push_in_the_frame() {
+fn search_places_a_call_after_a_push_in_the_frame() {
     let (_folder, project, ..) = worked();
     let place = |text: &str| {
         let (text, depth) = (text.to_owned(), Depth::Thorough);

@@ -55,7 +55,7 @@ fn waits(project: &Project) -> bool {
 }
 
 #[test]
-fn a_summary_counts_once_and_stands_behind_the_own_results() {
+fn a_summary_counts_once_and_stands_after_the_own_results() {
     let project = project();
     assert_eq!(project.engine.compaction_type(A).unwrap(), CompactionType::Overflow);
     ask(&project, Some("mine"));
@@ -101,7 +101,7 @@ fn a_restart_forgets_nothing() {
 }
 
 #[test]
-fn without_a_summary_the_own_results_stay_and_the_agent_is_told() {
+fn without_a_summary_the_own_results_stay_and_the_agent_is_notified() {
     for (own, begins) in [(Some("mine"), "mine"), (None, "No results were given, and no summary")] {
         let project = project();
         ask(&project, own);
@@ -230,6 +230,10 @@ fn checkpoints_replace_each_other_but_never_what_the_agent_said() {
     assert!(project.engine.compacting(A).unwrap().prompt.unwrap().contains("keep the figures"));
     summary(&project.engine, "msg_third", "third");
     assert_eq!(results(&project, "f2").as_deref(), Some("mine"));
-    let told = project.did(A, "stack_get_summary", json!({}));
-    assert!(told.text.contains("third") && told.data["type"] == "manual_summary", "{}", told.text);
+    let answer = project.did(A, "stack_get_summary", json!({}));
+    assert!(
+        answer.text.contains("third") && answer.data["type"] == "manual_summary",
+        "{}",
+        answer.text
+    );
 }

@@ -26,11 +26,11 @@ fn with(children: usize, above: u64) -> Project {
 
 fn tree(project: &Project) -> String {
     let lines = project.engine.tree(Some("ses_a")).unwrap();
-    let told = lines.iter().map(|line| {
+    let described = lines.iter().map(|line| {
         let depth = line.branches.chars().count() / 3;
         format!("{}{} {}", "  ".repeat(depth), line.frame.num, line.frame.identity.title)
     });
-    told.collect::<Vec<_>>().join("\n")
+    described.collect::<Vec<_>>().join("\n")
 }
 
 #[test]

@@ -25,11 +25,11 @@ fn planned() -> Project {
 /// The tree, a title a line, indented.
 fn tree(project: &Project) -> String {
     let lines = project.engine.tree(Some("ses_a")).unwrap();
-    let told = lines.iter().skip(1).map(|line| {
+    let described = lines.iter().skip(1).map(|line| {
         let mark = if line.active { "*" } else { "" };
         format!("{}{mark}", line.frame.identity.title)
     });
-    told.collect::<Vec<_>>().join(" ")
+    described.collect::<Vec<_>>().join(" ")
 }
 
 fn refused(project: &Project, name: &str, arguments: Value) -> (Kind, String) {
@@ -72,7 +72,7 @@ fn a_plan_is_changed_put_in_another_order_and_cut() {
 fn only_plans_can_be_changed() {
     let project = planned();
     project.did("ses_a", "stack_frame_activate", json!({"frame": "f5"}));
-    for (name, arguments, told) in [
+    for (name, arguments, expected) in [
         ("stack_frame_replan", json!({"frame": "f5", "title": "x"}), "no plan any more"),
         ("stack_frame_unplan", json!({"frame": "f1"}), "no plan any more"),
         ("stack_frame_replan", json!({"frame": "f6", "before": "f3"}), "does not stand beside"),
@@ -80,7 +80,7 @@ fn only_plans_can_be_changed() {
     ] {
         let (kind, sentence) = refused(&project, name, arguments);
         assert_eq!(kind, Kind::Conflict, "{sentence}");
-        assert!(sentence.contains(told), "{sentence}");
+        assert!(sentence.contains(expected), "{sentence}");
     }
     for arguments in [json!({"frame": "f6"}), json!({"frame": "f6", "title": " "})] {
         assert_eq!(refused(&project, "stack_frame_replan", arguments).0, Kind::Invalid);
@@ -131,9 +131,9 @@ fn a_pop_below_an_invalidated_frame_names_the_frame_that_is_really_open() {
     FrameStateManager::new(&project.engine, "ses_a", "test")
         .invalidate_frame(&id, "no shop")
         .unwrap();
-    let told = project.did("ses_a", "stack_frame_pop", json!({"results": "done"})).text;
-    assert!(told.contains("[callstack] f1 is open now"), "{told}");
-    assert!(!told.contains("f2 is open now") && !told.contains("f2 \""), "{told}");
+    let answer = project.did("ses_a", "stack_frame_pop", json!({"results": "done"})).text;
+    assert!(answer.contains("[callstack] f1 is open now"), "{answer}");
+    assert!(!answer.contains("f2 is open now") && !answer.contains("f2 \""), "{answer}");
     assert_eq!(project.engine.active("ses_a").unwrap().unwrap().to_string(), "f1");
 }
 
@@ -218,10 +218,11 @@ fn people_go_to_siblings_at_once() {
     assert_eq!(tree(&project), "one* one.a one.b two three");
     let statuses = ["f2", "f5", "f6"].map(|frame| project.status(frame));
     assert_eq!(statuses, ["in_progress", "blocked", "blocked"]);
-    for (to, told) in [("previous", "no planned or blocked frame stands previous"), ("f99", "f99")]
+    for (to, expected) in
+        [("previous", "no planned or blocked frame stands previous"), ("f99", "f99")]
     {
         let error = go(to).unwrap_err();
-        assert!(error.message.contains(told), "{error}");
+        assert!(error.message.contains(expected), "{error}");
     }
 }
 
@@ -231,7 +232,7 @@ fn what_is_elsewhere_or_over_is_not_gone_to() {
     project.user("ses_b", "Another thing");
     project.did("ses_a", "stack_frame_activate", json!({"frame": "f5"}));
     project.did("ses_a", "stack_frame_pop", json!({"results": "done"}));
-    for (to, told) in [
+    for (to, expected) in [
         ("f7", "is worked in by session ses_b"),
         ("f5", "is completed"),
         ("f3", "Go to f2 first"),
@@ -239,7 +240,7 @@ fn what_is_elsewhere_or_over_is_not_gone_to() {
     ] {
         let (kind, sentence) = refused(&project, "stack_navigate", json!({"to": to}));
         assert_eq!(kind, Kind::Conflict);
-        assert!(sentence.contains(told), "{sentence}");
+        assert!(sentence.contains(expected), "{sentence}");
     }
 }
 
@@ -257,7 +258,7 @@ fn presets_are_planned_with_values_in_their_places() {
         tree(&project),
         "Design search {it} Build search {it} Write the tests Write the code Document search {it}"
     );
-    for (arguments, told) in [
+    for (arguments, expected) in [
         (json!({"name": "bugfix"}), "no value is given for bug. The preset `bugfix` takes bug=…"),
         (json!({"name": "bugfix", "values": {"bug": " "}}), "no value is given for bug"),
         (json!({"name": "bugfix", "values": {"bug": "x", "bugs": "y"}}), "no placeholder `bugs`"),
@@ -265,7 +266,7 @@ fn presets_are_planned_with_values_in_their_places() {
         (json!({"name": "../../secret"}), "there is no preset `../../secret`"),
     ] {
         let (_, sentence) = refused(&project, "stack_preset", arguments);
-        assert!(sentence.contains(told), "{sentence}");
+        assert!(sentence.contains(expected), "{sentence}");
     }
 }
 
@@ -279,7 +280,7 @@ fn a_project_has_presets_of_its_own_and_faults_in_them_are_found() {
     write("[[frames]]\ntitle = \"Mend {what}\"\n");
     project.did("ses_a", "stack_preset", json!({"name": "bugfix", "values": {"what": "the hut"}}));
     assert_eq!(tree(&project), "Mend the hut");
-    for (text, told) in [
+    for (text, expected) in [
         ("[[frames]]\ntitle = \"x\"\ncolour = \"red\"\n", "line 3: unknown field `colour`"),
         ("[[frames]]\n\ntitel\n", "line 3"),
         ("description = \"x\"\nframes = []\n", "there are no frames"),
@@ -292,7 +293,10 @@ fn a_project_has_presets_of_its_own_and_faults_in_them_are_found() {
         write(text);
         let (kind, sentence) = refused(&project, "stack_preset", json!({"name": "bugfix"}));
         assert_eq!(kind, Kind::Invalid);
-        assert!(sentence.contains("bugfix.toml, line") && sentence.contains(told), "{sentence}");
+        assert!(
+            sentence.contains("bugfix.toml, line") && sentence.contains(expected),
+            "{sentence}"
+        );
         assert!(sentence.contains("`[[frames]]`, each with `title`"), "{sentence}");
     }
     // A link may lead anywhere: to a device without an end, or to a pipe that blocks its reader.

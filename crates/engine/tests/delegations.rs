@@ -182,9 +182,9 @@ fn an_activated_frame_is_worked_on_in_a_session_that_returns_to_the_caller() {
         "the caller stays where it is"
     );
 
-    let told = system(engine, "ses_c");
+    let prompt = system(engine, "ses_c");
     let context = ["Write the parser", "never touch main", "the grammar is LL(1)"];
-    assert!(context.iter().all(|it| told.contains(it)), "{told}");
+    assert!(context.iter().all(|it| prompt.contains(it)), "{prompt}");
     assert_snapshot!(text, @r#"
     [callstack] this session is for frame f2 "lexer" (depth 1)
     Frame f1 "Write the parser" waits for what it returns.
@@ -192,8 +192,8 @@ fn an_activated_frame_is_worked_on_in_a_session_that_returns_to_the_caller() {
     Success criteria: the lexer works
     Work on this frame only. When its criteria are met, or cannot be, call stack_frame_pop with the results, and then end your turn with one sentence: the results are all that the caller gets. No user reads along. If you need something from outside, pop f2 as blocked and say what.
     "#);
-    assert!(!told.contains("the lexer works"), "its prompt says what it is for: {told}");
-    assert!(!told.contains("<success-criteria>"), "so does it what the user asked for: {told}");
+    assert!(!prompt.contains("the lexer works"), "its prompt says what it is for: {prompt}");
+    assert!(!prompt.contains("<success-criteria>"), "so does it what the user asked for: {prompt}");
     assert!(!text.contains("<stack-context"), "the system prompt has the context: {text}");
 
     let popped = pop(engine, "ses_c", "lexer.rs has 12 tokens").text;
@@ -208,7 +208,7 @@ fn an_activated_frame_is_worked_on_in_a_session_that_returns_to_the_caller() {
 }
 
 #[test]
-fn a_session_of_its_own_is_told_what_the_user_said_last() {
+fn a_session_of_its_own_is_given_what_the_user_said_last() {
     let project = project(activated());
     let engine = &project.engine;
     let said = |id: &str, words: &str| {
@@ -232,7 +232,7 @@ fn a_session_of_its_own_is_told_what_the_user_said_last() {
 }
 
 #[test]
-fn what_another_session_returned_is_not_told_again_by_the_next_push() {
+fn what_another_session_returned_is_not_repeated_by_the_next_push() {
     let project = project(activated());
     let engine = &project.engine;
     let caller = caller("ses_a", "act");
@@ -315,17 +315,17 @@ fn a_session_that_is_gone_is_replaced() {
     let second = caller("ses_a", "second");
     let again = next(run(engine, &second, ACTIVATE, json!({"frame": "f2"})).unwrap());
     assert_eq!(prompt(&again).0, "ses_c");
-    let anew = resume(engine, &second, &again.token, failed("there is no ses_c", false)).unwrap();
-    let anew = next(anew);
+    let third = resume(engine, &second, &again.token, failed("there is no ses_c", false)).unwrap();
+    let third = next(third);
     let prompted =
-        next(resume(engine, &second, &anew.token, ok(json!({"session": "ses_d"}))).unwrap());
+        next(resume(engine, &second, &third.token, ok(json!({"session": "ses_d"}))).unwrap());
     assert_eq!(prompt(&prompted).0, "ses_d");
     assert_eq!(engine.resolve("ses_c").unwrap().id, "ses_d");
     pop(engine, "ses_d", "12 tokens");
     resume(engine, &second, &prompted.token, said("Done.")).unwrap();
     let calls = [("first", CallState::Failed), ("second", CallState::Completed)];
-    let told = notes(engine, "ses_a", &calls);
-    assert_eq!(told.len(), 1, "{told:#?}");
+    let noted = notes(engine, "ses_a", &calls);
+    assert_eq!(noted.len(), 1, "{noted:#?}");
 }
 
 #[test]
@@ -351,7 +351,7 @@ fn whoever_is_stopped_stops_those_that_work_for_it() {
 }
 
 #[test]
-fn what_the_call_was_not_told_is_told_once_at_the_next_request() {
+fn what_the_call_did_not_return_is_delivered_once_at_the_next_request() {
     for state in [CallState::Failed, CallState::Open] {
         let project = project(activated());
         let caller = caller("ses_a", "act");
@@ -359,19 +359,19 @@ fn what_the_call_was_not_told_is_told_once_at_the_next_request() {
         pop(&project.engine, "ses_c", "12 tokens");
         // Another process goes on.
         let engine = project.another();
-        let told = notes(&engine, "ses_a", &[("act", state)]);
-        let [note] = &told[..] else { panic!("{told:#?}") };
+        let noted = notes(&engine, "ses_a", &[("act", state)]);
+        let [note] = &noted[..] else { panic!("{noted:#?}") };
         assert!(note.contains("cut off") && note.contains("12 tokens"), "{note}");
         assert_eq!(
             notes(&engine, "ses_a", &[("act", state), ("more", CallState::Completed)]),
-            told
+            noted
         );
-        assert_eq!(notes(&project.another(), "ses_a", &[("act", state)]), told);
+        assert_eq!(notes(&project.another(), "ses_a", &[("act", state)]), noted);
     }
 }
 
 #[test]
-fn what_the_call_was_told_is_not_told_again() {
+fn what_the_call_returned_is_not_delivered_again() {
     let project = project(activated());
     let engine = &project.engine;
     let caller = caller("ses_a", "act");
@@ -391,15 +391,15 @@ fn a_frame_that_nobody_waits_for_any_more_is_blocked_with_all_below_it() {
     run(&project.engine, &caller("ses_c", "plan"), "stack_frame_plan", plan).unwrap();
     activate(&project.engine, &caller("ses_c", "inner"), "f5", "ses_d");
     let engine = project.another();
-    let told = notes(&engine, "ses_a", &[("outer", CallState::Open)]);
-    let [note] = &told[..] else { panic!("{told:#?}") };
+    let noted = notes(&engine, "ses_a", &[("outer", CallState::Open)]);
+    let [note] = &noted[..] else { panic!("{noted:#?}") };
     assert!(note.contains("returned: blocked") && note.contains("Frames inside it"), "{note}");
     assert_eq!((project.status("f2"), project.status("f5")), ("blocked".into(), "blocked".into()));
     // Taken up again, the session learns of its own delegation.
     let again = run(&engine, &caller("ses_a", "again"), ACTIVATE, json!({"frame": "f2"})).unwrap();
     assert_eq!(prompt(&next(again)).0, "ses_c");
-    let told = notes(&engine, "ses_c", &[("inner", CallState::Open)]);
-    let [note] = &told[..] else { panic!("{told:#?}") };
+    let noted = notes(&engine, "ses_c", &[("inner", CallState::Open)]);
+    let [note] = &noted[..] else { panic!("{noted:#?}") };
     assert!(note.contains("f5 \"tokens\" returned: blocked"), "{note}");
 }
 

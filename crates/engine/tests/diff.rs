@@ -13,9 +13,9 @@ fn diff(project: &Project, arguments: Value) -> Value {
 }
 
 /// Path, kind, added lines, and whether a tool was seen writing it.
-fn told(diff: &Value) -> Vec<(&str, &str, u64, bool)> {
+fn described(diff: &Value) -> Vec<(&str, &str, u64, bool)> {
     let files = diff["files"].as_array().unwrap().iter();
-    let told = files.map(|file| {
+    let described = files.map(|file| {
         let text = |name: &str| file[name].as_str().unwrap();
         (
             text("path"),
@@ -24,7 +24,7 @@ fn told(diff: &Value) -> Vec<(&str, &str, u64, bool)> {
             file["seen"].as_bool().unwrap(),
         )
     });
-    told.collect()
+    described.collect()
 }
 
 #[test]
@@ -41,9 +41,9 @@ fn changes_between_begin_and_end_are_shown_whoever_made_them() {
     let ended = diff(&project, json!({"frame": "f2"}));
     assert_eq!((&ended["source"], &ended["until"]), (&json!("states"), &json!("ended")));
     let expected = [("old.rs", "changed", 3, false), ("seen.rs", "created", 2, true)];
-    assert_eq!(told(&ended), expected);
+    assert_eq!(described(&ended), expected);
     assert_eq!(ended["files"][1]["patch"], "+one\n+two\n");
-    assert_eq!(told(&diff(&project, json!({"frame": "f2", "path": "old.rs"}))), expected[..1]);
+    assert_eq!(described(&diff(&project, json!({"frame": "f2", "path": "old.rs"}))), expected[..1]);
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn many_files_and_long_ones_are_shown_in_parts() {
     let file = &first["files"][0];
     assert_eq!((&file["patch"], &file["cut"]), (&json!("+line one\n+line two\n"), &json!(true)));
     let rest = diff(&project, json!({"frame": "f2", "from": 2}));
-    assert_eq!(told(&rest), [("c", "created", 3, false)]);
+    assert_eq!(described(&rest), [("c", "created", 3, false)]);
     assert_eq!(rest["more"], Value::Null);
 }
 

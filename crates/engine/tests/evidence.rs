@@ -102,26 +102,28 @@ fn search(engine: &Engine, text: &str) -> Vec<(PlaceKind, String)> {
 }
 
 #[test]
-fn it_is_stored_with_the_pop_as_the_fold_tells_it() {
+fn it_is_stored_with_the_pop_as_the_fold_shows_it() {
     let folder = tempfile::tempdir().unwrap();
     let project = worked(folder.path());
     let engine = &project.engine;
-    let told = of(engine, "f3");
-    let [WrittenFile { path, hash: Some(written) }] = &told.written[..] else { panic!("{told:?}") };
+    let evidence = of(engine, "f3");
+    let [WrittenFile { path, hash: Some(written) }] = &evidence.written[..] else {
+        panic!("{evidence:?}")
+    };
     assert_eq!((path.as_str(), written.len()), ("rules.txt", 64));
     assert_eq!(Some(written.clone()), project_hash(engine, "rules.txt"));
     let run =
         CheckRun { line: "cargo test".to_owned(), passed: Some(true), said: "4 passed".to_owned() };
-    assert_eq!(told.checks, [run], "and not what was run before the frame");
+    assert_eq!(evidence.checks, [run], "and not what was run before the frame");
     let fold = engine.spans(A).unwrap().into_iter().filter_map(|span| span.fold).next_back();
     let line = "`cargo test`: 4 passed\n";
     let fold = fold.unwrap();
     assert!(fold.text.contains(line), "{}", fold.text);
     // Another process shows the same, and the whole state contains it.
-    assert_eq!(of(&project.another(), "f3"), told);
+    assert_eq!(of(&project.another(), "f3"), evidence);
     let state = engine.state().unwrap();
-    let told_by_state = state.frames.values().find(|it| it.handle == "f3").unwrap();
-    assert_eq!(told_by_state.evidence, told);
+    let in_state = state.frames.values().find(|it| it.handle == "f3").unwrap();
+    assert_eq!(in_state.evidence, evidence);
 }
 
 #[test]
@@ -167,8 +169,8 @@ fn it_is_shown_searched_logged_and_given_to_those_beside_the_frame() {
     assert!(!search(engine, TOKEN).contains(&evidence), "its secret is not");
     let said = engine.messages(A).unwrap();
     assert!(said.iter().any(|message| message.json.contains(TOKEN)), "it is kept as it was said");
-    let told = project.did(A, "stack_search", json!({"query": "rules.txt"})).text;
-    assert!(told.contains("- f3 \"grammar\", evidence: "), "{told}");
+    let found = project.did(A, "stack_search", json!({"query": "rules.txt"})).text;
+    assert!(found.contains("- f3 \"grammar\", evidence: "), "{found}");
     let markdown = engine.export(None).unwrap().to_markdown();
     assert!(markdown.contains("**Evidence**") && markdown.contains("cargo test"), "{markdown}");
     let log = written_log(&project, folder.path());
@@ -221,13 +223,13 @@ fn it_goes_with_the_messages_that_it_was_taken_from() {
 }
 
 #[test]
-fn a_fresh_try_is_told_how_the_first_one_stood() {
+fn a_fresh_try_is_given_how_the_first_one_stood() {
     let folder = tempfile::tempdir().unwrap();
     let project = worked(folder.path());
     call(&project.engine, A, "m7", "stack_frame_retry", json!({"frame": "f3"}));
-    let told = project.engine.resolve("f4").unwrap().decisions.concat();
+    let learnt = project.engine.resolve("f4").unwrap().decisions.concat();
     let first = "This was tried before in f3 \"grammar\", which is completed: 23 rules\n";
-    assert_eq!(told, format!("{first}How it stood at its end: `cargo test`: 4 passed"));
+    assert_eq!(learnt, format!("{first}How it stood at its end: `cargo test`: 4 passed"));
 }
 
 #[test]
@@ -239,14 +241,14 @@ fn a_frame_that_is_taken_up_again_has_that_of_all_its_work() {
     step(engine, A, "m8", &[json!({"ran": "cargo test", "exit": 1, "output": tests(2, 3)})]);
     step(engine, A, "m9", &[json!({"ran": "git stash", "exit": 0})]);
     call(engine, A, "n1", "stack_frame_pop", json!({"results": "24 rules", "status": "failed"}));
-    let told = of(engine, "f3");
-    let checks: Vec<_> = told.checks.iter().map(|it| (it.passed, it.said.as_str())).collect();
+    let evidence = of(engine, "f3");
+    let checks: Vec<_> = evidence.checks.iter().map(|it| (it.passed, it.said.as_str())).collect();
     assert_eq!(checks, [(Some(false), "2 passed, 3 failed")]);
-    assert_eq!(told.written.len(), 1);
+    assert_eq!(evidence.written.len(), 1);
 }
 
 #[test]
-fn line_numbers_that_an_earlier_frame_told_are_called_out_of_date() {
+fn line_numbers_that_an_earlier_frame_gave_are_called_out_of_date() {
     let folder = tempfile::tempdir().unwrap();
     let project = Project::at(folder.path(), Settings::default());
     let engine = &project.engine;

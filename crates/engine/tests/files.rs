@@ -179,10 +179,10 @@ fn append(folder: &Path, events: &[Event]) {
 fn what_a_killed_process_left_behind_is_made_up_for() {
     let folder = project();
     worked(&folder, true);
-    let behind = open(&folder, false);
-    behind.did("ses_a", "stack_add_decision", json!({"decision": "never written"}));
-    let state = behind.engine.state().unwrap();
-    drop(behind);
+    let other = open(&folder, false);
+    other.did("ses_a", "stack_add_decision", json!({"decision": "never written"}));
+    let state = other.engine.state().unwrap();
+    drop(other);
     assert_ne!(filed(folder.path()), state);
     let lost = frames(folder.path()).remove(0);
     fs::remove_file(folder.path().join(".opencode/stack/frames").join(lost)).unwrap();

@@ -124,8 +124,8 @@ fn a_goal_becomes_title_and_criteria() {
     let project = project();
     let goal = "All tests of the lexer pass, fuzzing included";
     let answer = did(&project, "flame_push", json!({"goal": goal}));
-    let told = answer.text.matches(goal).count();
-    assert_eq!(told, 1, "only as what is open now, for the call says it: {}", answer.text);
+    let count = answer.text.matches(goal).count();
+    assert_eq!(count, 1, "only as what is open now, for the call says it: {}", answer.text);
     assert!(answer.text.contains("<flame-context"), "{}", answer.text);
     let frame = project.engine.resolve("f2").unwrap();
     assert_eq!(frame.identity.title, "All tests of the lexer pass, fuzzing included");
@@ -163,7 +163,7 @@ fn a_summary_is_what_a_frame_returns_and_may_be_left_out() {
 fn wrong_arguments_get_a_sentence_in_the_tools_own_words() {
     let project = project();
     let before = project.engine.state().unwrap();
-    for (name, arguments, told) in [
+    for (name, arguments, expected) in [
         ("flame_push", json!({}), "`goal` is missing. It takes: goal."),
         ("flame_push", json!({"title": "a", "successCriteria": "b"}), "there is no `"),
         ("flame_push", json!({"goal": 7}), "`goal`: 7 is no string"),
@@ -183,7 +183,7 @@ fn wrong_arguments_get_a_sentence_in_the_tools_own_words() {
     ] {
         let error = call(&project, name, arguments.clone()).expect_err(name);
         let sentence = error.sentence();
-        assert!(sentence.contains(told), "{name} {arguments}: {sentence}");
+        assert!(sentence.contains(expected), "{name} {arguments}: {sentence}");
         assert!(!sentence.contains("stack"), "{name} {arguments}: {sentence}");
         assert_ne!(error.kind, Kind::Internal, "{sentence}");
     }
@@ -214,9 +214,9 @@ fn the_one_tool_reaches_what_is_not_listed() {
 #[test]
 fn settings_and_the_log_have_their_names_of_the_first_generation() {
     let project = project();
-    let told = did(&project, "flame_autonomy_config", json!({"popThreshold": 80})).text;
-    assert!(told.contains("FLAME_POP_THRESHOLD: 80 (set here)"), "{told}");
-    assert!(!told.contains("STACK_"), "{told}");
+    let text = did(&project, "flame_autonomy_config", json!({"popThreshold": 80})).text;
+    assert!(text.contains("FLAME_POP_THRESHOLD: 80 (set here)"), "{text}");
+    assert!(!text.contains("STACK_"), "{text}");
     let error = call(&project, "flame_autonomy_config", json!({"popThreshold": 101})).unwrap_err();
     assert!(error.message.starts_with("FLAME_POP_THRESHOLD is `101`"), "{}", error.message);
     let path = project.engine.project().join(".callstack/callstack.log");
@@ -231,12 +231,12 @@ fn the_state_says_goal_and_compaction_summary() {
     did(&project, "flame_push", json!({"goal": "The lexer works"}));
     did(&project, "flame_pop", json!({"summary": "31 tests pass"}));
     let answer = did(&project, "flame_get_state", json!({}));
-    let told: Value = serde_json::from_str(&answer.text).unwrap();
-    let frames = told["frames"].as_object().unwrap();
+    let state: Value = serde_json::from_str(&answer.text).unwrap();
+    let frames = state["frames"].as_object().unwrap();
     let lexer = frames.values().find(|frame| frame["handle"] == "f2").unwrap();
     assert_eq!(lexer["goal"], "The lexer works");
     assert_eq!(lexer["compactionSummary"], "31 tests pass");
-    assert_eq!(told, answer.data);
+    assert_eq!(state, answer.data);
     let details = did(&project, "flame_details", json!({"sessionID": "f2"})).text;
     assert!(details.contains("goal: The lexer works\nparent: f1 \""), "{details}");
     assert!(details.contains("summary: 31 tests pass\n"), "{details}");

@@ -37,13 +37,13 @@ fn no_line_of_ours_begins_in_what_a_preset_says() {
     let mut named = 0;
     for (name, arguments) in calls {
         let operation = callstack_engine::operations::find(name).unwrap();
-        let told = match operation.run(&project.engine, &caller("ses_a"), arguments) {
+        let answer = match operation.run(&project.engine, &caller("ses_a"), arguments) {
             Ok(answer) => answer.text,
             Err(error) => error.sentence(),
         };
-        let forged = told.lines().any(|line| line.trim_start().starts_with(FORGED));
-        assert!(!forged && !told.contains('\u{1b}'), "{name}: {told}");
-        named += usize::from(told.contains(FORGED));
+        let forged = answer.lines().any(|line| line.trim_start().starts_with(FORGED));
+        assert!(!forged && !answer.contains('\u{1b}'), "{name}: {answer}");
+        named += usize::from(answer.contains(FORGED));
     }
     assert!(named > 9, "the title is there, as a part of a line: {named}");
 }

@@ -24,7 +24,7 @@ fn is_in(folder: &Path, text: &str) -> bool {
 }
 
 /// The messages in the events `purged` after a place.
-fn told(engine: &Engine, after: EventCursor) -> Vec<Value> {
+fn settled(engine: &Engine, after: EventCursor) -> Vec<Value> {
     let EventBatch::Events(events) = engine.events_after(after, 1_000).unwrap() else { panic!() };
     let events = events.into_iter().map(|event| json!(event)["event"].clone());
     events.filter(|event| event["kind"] == "purged").map(|it| it["messages"].clone()).collect()
@@ -98,7 +98,7 @@ fn what_is_held_of_a_purged_frame_is_not_written_afterwards() {
     let frame = engine.resolve("f2").unwrap();
     let purged: Vec<_> = engine.log(&frame).unwrap().into_iter().map(|it| it.purged).collect();
     assert_eq!(purged, [true, true, false]);
-    assert_eq!(told(&engine, after), [json!([{"session": A, "ids": ["a3"]}])]);
+    assert_eq!(settled(&engine, after), [json!([{"session": A, "ids": ["a3"]}])]);
     let health = engine.check().unwrap();
     assert!(health.damage.is_empty() && health.drifted.is_empty(), "{health:?}");
 }

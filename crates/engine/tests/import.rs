@@ -89,9 +89,9 @@ fn the_order_of_a_plan_survives_an_export() {
 fn what_is_exported_is_the_same_tree_in_an_empty_store() {
     let from = worked();
     let into = Project::new();
-    let told = take(&into, &json!(from.engine.export(None).unwrap()));
-    assert_eq!(told.counts.imported, 7);
-    assert_eq!(told.skipped, []);
+    let outcome = take(&into, &json!(from.engine.export(None).unwrap()));
+    assert_eq!(outcome.counts.imported, 7);
+    assert_eq!(outcome.skipped, []);
     assert_eq!(state(&into), state(&from));
     assert_eq!(into.engine.resolve("f6").unwrap().id, from.engine.resolve("f6").unwrap().id);
     let former = &state(&from).frames[&from.engine.resolve("f6").unwrap().id].former_ids[0];
@@ -111,12 +111,12 @@ fn importing_twice_changes_nothing() {
     let exported = json!(from.engine.export(None).unwrap());
     let into = Project::new();
     into.user("ses_own", "Work of its own");
-    let told = take(&into, &exported);
-    assert_eq!((told.counts.imported, told.counts.known), (7, 0));
+    let outcome = take(&into, &exported);
+    assert_eq!((outcome.counts.imported, outcome.counts.known), (7, 0));
     let once = state(&into);
     let revision = into.engine.check().unwrap().events;
-    let told = take(&into, &exported);
-    assert_eq!((told.counts.imported, told.counts.known), (0, 7));
+    let outcome = take(&into, &exported);
+    assert_eq!((outcome.counts.imported, outcome.counts.known), (0, 7));
     assert_eq!(state(&into), once);
     assert_eq!(into.engine.check().unwrap().events, revision);
     // The session that worked here last stays the one that worked last.
@@ -131,8 +131,8 @@ fn a_subtree_is_a_tree_of_its_own() {
     let exported = from.engine.export(Some(plan.num)).unwrap();
     assert_eq!(exported.root_frame_ids, std::slice::from_ref(&plan.id));
     let into = Project::new();
-    let told = take(&into, &json!(exported));
-    assert_eq!((told.counts.imported, told.counts.orphans), (2, 0));
+    let outcome = take(&into, &json!(exported));
+    assert_eq!((outcome.counts.imported, outcome.counts.orphans), (2, 0));
     let tree = into.engine.tree(None).unwrap();
     let titles: Vec<_> = tree.iter().map(|line| line.frame.identity.title.as_str()).collect();
     assert_eq!(titles, ["Document", "Draw"]);
@@ -188,9 +188,9 @@ fn both_generations_are_taken_over() {
         ),
     ]);
     let project = Project::new();
-    let told = project.engine.import(&[source.path().to_path_buf()]).unwrap();
-    assert_eq!((told.counts.imported, told.skipped.len(), told.counts.orphans), (5, 0, 0));
-    assert_eq!(told.sources[0].format, "flame");
+    let outcome = project.engine.import(&[source.path().to_path_buf()]).unwrap();
+    assert_eq!((outcome.counts.imported, outcome.skipped.len(), outcome.counts.orphans), (5, 0, 0));
+    assert_eq!(outcome.sources[0].format, "flame");
     let all = state(&project).frames;
     let of = |id: &str| all[id].clone();
     assert_eq!(of("ses_1").title, "Build a parser that reads all");
@@ -237,13 +237,13 @@ fn what_does_not_fit_is_put_where_it_does_no_harm_and_counted() {
     }
     let limits = Limits { depth: 6, live_frames: 8, ..Limits::default() };
     let project = Project::with(Settings { limits, ..Settings::default() });
-    let told = take(&project, &json!({"frames": frames}));
+    let outcome = take(&project, &json!({"frames": frames}));
     let skipped: BTreeMap<_, _> =
-        told.skipped.iter().map(|it| (it.what.as_str(), it.why.as_str())).collect();
+        outcome.skipped.iter().map(|it| (it.what.as_str(), it.why.as_str())).collect();
     assert_eq!(skipped.len(), 6, "{skipped:?}");
     assert!(skipped["new status"].contains("`archived` is no status"), "{skipped:?}");
     assert!(skipped["wrong"].contains("expected a string"), "{skipped:?}");
-    let counts = told.counts;
+    let counts = outcome.counts;
     assert_eq!((counts.imported, counts.orphans, counts.cycles), (18, 1, 2));
     assert_eq!((counts.raised, counts.blocked), (5, 3));
     let state = state(&project);
@@ -269,8 +269,8 @@ fn a_very_deep_and_a_very_wide_tree_are_no_trouble() {
         frames.insert(format!("n{n}"), frame);
     }
     let project = Project::new();
-    let told = take(&project, &json!({"frames": frames}));
-    assert_eq!(told.counts.imported, 20_000);
+    let outcome = take(&project, &json!({"frames": frames}));
+    assert_eq!(outcome.counts.imported, 20_000);
     assert_eq!(project.engine.tree(None).unwrap().len(), 20_000);
 }
 
@@ -321,9 +321,9 @@ fn a_state_that_was_cut_short_is_made_up_for_by_the_frames_files() {
         ("frames/notes.json", "{\"a\":1}"),
     ]);
     let project = Project::new();
-    let told = project.engine.import(&[source.path().to_path_buf()]).unwrap();
-    assert_eq!(told.counts.imported, 1);
-    assert_eq!(told.skipped.len(), 3, "{:?}", told.skipped);
+    let outcome = project.engine.import(&[source.path().to_path_buf()]).unwrap();
+    assert_eq!(outcome.counts.imported, 1);
+    assert_eq!(outcome.skipped.len(), 3, "{:?}", outcome.skipped);
     let error = Project::new().engine.import(&[]).unwrap_err();
     assert_eq!(error.kind, Kind::NotFound);
 }
@@ -366,9 +366,9 @@ proptest! {
     ) {
         let given = tree(frames);
         let first = Project::new();
-        let told = take(&first, &json!(given));
-        prop_assert_eq!(told.counts.imported, given.frames.len() as u64);
-        prop_assert_eq!(told.skipped.len(), 0);
+        let outcome = take(&first, &json!(given));
+        prop_assert_eq!(outcome.counts.imported, given.frames.len() as u64);
+        prop_assert_eq!(outcome.skipped.len(), 0);
         let exported = first.engine.export(None).unwrap();
         for (id, frame) in &given.frames {
             let found = &exported.frames[id];

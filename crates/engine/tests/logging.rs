@@ -34,7 +34,7 @@ fn work(project: &Project) {
 }
 
 #[test]
-fn frames_contexts_and_what_is_missing_are_told() {
+fn frames_contexts_and_what_is_missing_are_logged() {
     let project = Project::new();
     work(&project);
     insta::assert_snapshot!(logged(&project).join("\n"), @r#"
@@ -53,7 +53,7 @@ fn frames_contexts_and_what_is_missing_are_told() {
 }
 
 #[test]
-fn subagents_and_patterns_that_cant_be_read_are_told() {
+fn subagents_and_patterns_that_cant_be_read_are_logged() {
     let patterns = ["(", "sub"].map(str::to_owned).to_vec();
     let subagents = SubagentSettings { patterns, idle_delay: 0, ..SubagentSettings::default() };
     let project = Project::with(Settings { subagents, ..Settings::default() });
@@ -81,7 +81,7 @@ fn subagents_and_patterns_that_cant_be_read_are_told() {
 }
 
 #[test]
-fn it_is_its_owners_ends_where_it_is_switched_off_and_begins_anew_where_it_is_full() {
+fn it_is_its_owners_ends_where_it_is_switched_off_and_starts_over_where_it_is_full() {
     let Settings { kept, .. } = Settings::default();
     let kept = Kept { log: false, ..kept };
     let project = Project::with(Settings { kept, ..Settings::default() });

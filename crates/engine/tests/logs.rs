@@ -146,9 +146,9 @@ fn can_be_read_in_parts_and_searched() {
     let found = read(json!({"query": "number 77"}));
     assert_eq!(found.data["positions"], json!([77]));
     assert!(found.text.contains("1 line in 1 message of 100 holds number 77"), "{}", found.text);
-    let behind = read(json!({"from": 101}));
-    assert_eq!(behind.data["positions"], json!([]));
-    assert!(behind.text.ends_with("no message from 101 on, of 100\n"), "{}", behind.text);
+    let beyond = read(json!({"from": 101}));
+    assert_eq!(beyond.data["positions"], json!([]));
+    assert!(beyond.text.ends_with("no message from 101 on, of 100\n"), "{}", beyond.text);
     assert_eq!(read(json!({"count": 0})).data["positions"], json!([1]), "less than one is one");
     assert_eq!(read(json!({})).data["positions"].as_array().unwrap().len(), 20);
     let empty = project.call("ses_a", "stack_log", json!({"query": " "})).unwrap_err();
@@ -160,7 +160,7 @@ fn can_be_read_in_parts_and_searched() {
 }
 
 #[test]
-fn a_long_message_is_told_in_parts_and_from_where_it_holds_what_is_looked_for() {
+fn a_long_message_is_shown_in_parts_and_from_where_it_holds_what_is_looked_for() {
     let folder = tempfile::tempdir().unwrap();
     let project = Project::at(folder.path(), callstack_engine::Settings::default());
     project.user("ses_a", "Tell");
@@ -172,11 +172,11 @@ fn a_long_message_is_told_in_parts_and_from_where_it_holds_what_is_looked_for() 
     let read = |arguments: Value| project.did("ses_a", "stack_log", arguments);
     let first = read(json!({}));
     assert_eq!((&first.data["positions"], &first.data["next"]), (&json!([1]), &json!(2)));
-    let (mut told, mut offset) = (String::new(), Value::Null);
+    let (mut shown, mut offset) = (String::new(), Value::Null);
     loop {
         let part = read(json!({"from": 2, "offset": offset}));
         assert!(part.text.len() < 41_000, "{}", part.text.len());
-        told.extend(part.text.lines().filter(|line| line.contains('é')));
+        shown.extend(part.text.lines().filter(|line| line.contains('é')));
         offset = part.data["offset"].clone();
         if offset.is_null() {
             assert!(part.text.contains("## 3 · "), "what follows is told with the rest");
@@ -185,7 +185,7 @@ fn a_long_message_is_told_in_parts_and_from_where_it_holds_what_is_looked_for() 
         assert_eq!(part.data["next"], 2);
         assert!(part.text.ends_with(&format!("with from 2 and offset {offset}.")), "{}", part.text);
     }
-    assert_eq!(told.trim_end(), long.trim_end(), "nothing is left out and nothing told twice");
+    assert_eq!(shown.trim_end(), long.trim_end(), "nothing is left out and nothing told twice");
     let found = read(json!({"query": "54321é"}));
     assert_eq!(found.data["positions"], json!([2]));
     assert!(found.text.contains(" 54321é ") && found.text.len() < 1_000);
@@ -223,9 +223,9 @@ fn a_person_reads_whole_messages_in_each_form_and_in_parts_with_secrets_only_if_
             read(reveal, arguments).entries.remove(0)
         };
         let (masked, open) = (of(false), of(true));
-        let told = |it: &LoggedMessage| serde_json::to_string(it).unwrap();
-        assert!(told(&open).contains(&token), "{form}");
-        assert!(!told(&masked).contains(&token) && told(&masked).contains("now"), "{form}");
+        let json = |it: &LoggedMessage| serde_json::to_string(it).unwrap();
+        assert!(json(&open).contains(&token), "{form}");
+        assert!(!json(&masked).contains(&token) && json(&masked).contains("now"), "{form}");
         let filled = [masked.message.is_some(), masked.markdown.is_some()];
         assert_eq!(filled, [form == "json", form == "markdown"]);
         if form == "stored" {
@@ -252,32 +252,32 @@ fn keep_older_versions_of_a_message() {
     project.wait(|| read(false).contains("said otherwise"));
     assert!(!read(false).contains("inside the frame"));
     assert!(read(true).contains("inside the frame") && read(true).contains("version 2"));
-    let told = project.did("ses_a", "stack_search", json!({"query": "\"inside the frame\""})).text;
-    assert!(told.contains(", changed since): ") && told.contains("With versions"), "{told}");
-    let told = project.did("ses_a", "stack_search", json!({"query": "otherwise"})).text;
-    assert!(told.contains("said otherwise") && !told.contains("since"), "{told}");
-    let tell = |versions: bool| {
+    let found = project.did("ses_a", "stack_search", json!({"query": "\"inside the frame\""})).text;
+    assert!(found.contains(", changed since): ") && found.contains("With versions"), "{found}");
+    let found = project.did("ses_a", "stack_search", json!({"query": "otherwise"})).text;
+    assert!(found.contains("said otherwise") && !found.contains("since"), "{found}");
+    let versions_of = |versions: bool| {
         let part = project.did("ses_a", "stack_log", json!({"frame": "f2", "versions": versions}));
         (part.text.contains("inside the frame"), part.data["versions"].clone())
     };
-    assert!(!tell(false).0);
-    let (is_there, versions) = tell(true);
+    assert!(!versions_of(false).0);
+    let (is_there, versions) = versions_of(true);
     assert!(is_there && versions.as_array().unwrap().contains(&json!(2)), "{versions}");
     let long = |sign: &str| format!("{sign} ").repeat(20_000);
     record(&project, "ses_a", &[("msg-inside", &long("α"))]);
     record(&project, "ses_a", &[("msg-inside", &long("β"))]);
     project.wait(|| read(false).contains("β β"));
-    let (mut from, mut offset, mut told) = (json!(1), Value::Null, String::new());
+    let (mut from, mut offset, mut text) = (json!(1), Value::Null, String::new());
     while !from.is_null() {
         let args =
             json!({"frame": "f2", "versions": true, "count": 1, "from": from, "offset": offset});
         let part = project.did("ses_a", "stack_log", args);
-        told.push_str(&part.text);
+        text.push_str(&part.text);
         (from, offset) = (part.data["next"].clone(), part.data["offset"].clone());
-        assert!(told.len() < 400_000, "it goes round in circles");
+        assert!(text.len() < 400_000, "it goes round in circles");
     }
     for sign in ["α ", "β "] {
-        assert!(told.matches(sign).count() >= 19_999, "{sign}: {}", told.matches(sign).count());
+        assert!(text.matches(sign).count() >= 19_999, "{sign}: {}", text.matches(sign).count());
     }
 }
 

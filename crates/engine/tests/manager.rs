@@ -177,9 +177,9 @@ fn an_invalidation_takes_what_is_planned_and_names_what_is_in_progress() {
     let project = Project::new();
     let manager = FrameStateManager::new(&project.engine, "ses_root", "test");
     filled(&manager);
-    let told = manager.invalidate_frame("ses_root", "another way").unwrap();
-    assert_eq!(ids(&told.invalidated), ["ses_root", "plan-1"]);
-    assert_eq!(ids(&told.in_progress), ["ses_open"]);
+    let changed = manager.invalidate_frame("ses_root", "another way").unwrap();
+    assert_eq!(ids(&changed.invalidated), ["ses_root", "plan-1"]);
+    assert_eq!(ids(&changed.in_progress), ["ses_open"]);
     assert_eq!(manager.get_frame("ses_done").unwrap().unwrap().status, Status::Completed);
     assert_eq!(manager.get_frame("ses_open").unwrap().unwrap().status, Status::InProgress);
 }

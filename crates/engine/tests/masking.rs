@@ -76,7 +76,7 @@ fn each_line_says_that_its_output_was_replaced_and_the_last_one_where_the_whole_
 }
 
 #[test]
-fn what_was_written_behind_the_whole_outputs_goes_without_its_reasoning() {
+fn what_was_written_after_the_whole_outputs_goes_without_its_reasoning() {
     let (mut host, _folder) = new();
     host.steps(7);
     host.pass(6);
@@ -248,7 +248,7 @@ fn an_undo_takes_back_no_line_of_what_stays() {
 }
 
 #[test]
-fn a_fork_has_lines_of_its_own_and_no_reasoning_from_behind_others() {
+fn a_fork_has_lines_of_its_own_and_no_reasoning_from_after_others() {
     let (mut host, _folder) = new();
     host.push("Read the notes");
     host.request();

@@ -235,7 +235,7 @@ fn who_ends_it_comes_before_a_model_and_a_model_before_extraction() {
 }
 
 #[test]
-fn a_reader_is_told_of_results_that_the_agent_did_not_write() {
+fn a_reader_is_warned_of_results_that_the_agent_did_not_write() {
     for (fake, heading) in [
         (
             None,
@@ -285,7 +285,7 @@ fn nobody_is_asked_for_a_frame_that_can_not_end() {
 }
 
 #[test]
-fn a_model_is_told_the_work_without_its_secrets() {
+fn a_model_is_given_the_work_without_its_secrets() {
     let fake = Fake::saying("It is read.");
     let mut desk = TestEnv::asking(&fake);
     desk.shows(&[("ran", &format!("curl -H 'x-api-key: {KEY}'")), ("said", "Read.")]);

@@ -344,7 +344,7 @@ fn without_a_name_the_one_tool_lists_what_fits_the_moment() {
 }
 
 #[test]
-fn facts_are_kept_with_what_is_planned_and_told_to_whoever_works_on_it() {
+fn facts_are_kept_with_what_is_planned_and_given_to_whoever_works_on_it() {
     let project = Project::new();
     project.user("ses_a", "Write the parser");
     let inner =
@@ -424,7 +424,7 @@ fn wrong(operation: &Operation) -> Vec<(String, Value)> {
 }
 
 #[test]
-fn wrong_arguments_are_told_with_what_is_right_and_change_nothing() {
+fn wrong_arguments_are_refused_with_what_is_right_and_change_nothing() {
     let project = project();
     let before = project.engine.state().unwrap();
     for operation in operations::callable_by(CallerKind::Agent) {
@@ -438,23 +438,23 @@ fn wrong_arguments_are_told_with_what_is_right_and_change_nothing() {
                 Ok(answer) => panic!("{}: {what} was taken: {}", operation.name, answer.text),
             };
             assert_eq!(error.kind, Kind::Invalid, "{}: {what}: {error:?}", operation.name);
-            let told = error.sentence();
+            let sentence = error.sentence();
             // A missing argument is named; otherwise the error names the operation with all of its arguments.
             if what.starts_with('`') {
-                assert!(told.contains(&what), "{told} does not name {what}");
+                assert!(sentence.contains(&what), "{sentence} does not name {what}");
                 continue;
             }
-            assert!(told.contains(&format!("`{}`", operation.name)), "{what}: {told}");
+            assert!(sentence.contains(&format!("`{}`", operation.name)), "{what}: {sentence}");
             let signature = operation.signature();
             let takes = if takes_nothing { "no arguments" } else { signature.as_str() };
-            assert!(told.contains(takes), "{what}: {told}");
+            assert!(sentence.contains(takes), "{what}: {sentence}");
         }
     }
     assert_eq!(project.engine.state().unwrap(), before);
 }
 
 #[test]
-fn frames_that_do_not_exist_or_could_be_several_are_told() {
+fn frames_that_do_not_exist_or_could_be_several_are_refused() {
     let project = project();
     let before = project.engine.state().unwrap();
     let mut tried = 0;
@@ -464,14 +464,14 @@ fn frames_that_do_not_exist_or_could_be_several_are_told() {
             if schema["properties"].get(name).is_none() {
                 continue;
             }
-            for (reference, told) in
+            for (reference, expected) in
                 [("f99", "no frame `f99`"), ("plan-", "f2 (plan-"), ("nonsense", "no frame")]
             {
                 let mut arguments = right_for(operation);
                 arguments[name] = reference.into();
                 let error = project.call("ses_a", operation.name, arguments).unwrap_err();
                 assert_eq!(error.kind, Kind::NotFound, "{}: {error:?}", operation.name);
-                assert!(error.message.contains(told), "{}: {error}", operation.name);
+                assert!(error.message.contains(expected), "{}: {error}", operation.name);
                 assert!(
                     error.hint.is_some_and(|hint| !hint.to_string().is_empty()),
                     "{}",
@@ -486,7 +486,7 @@ fn frames_that_do_not_exist_or_could_be_several_are_told() {
 }
 
 #[test]
-fn a_pin_is_told_by_its_number_and_what_it_costs() {
+fn a_pin_is_shown_by_its_number_and_what_it_costs() {
     let project = project();
     let pinned = |text: &str| project.did("ses_a", "stack_pin", json!({"text": text}));
     let short = pinned("no network");
@@ -500,7 +500,7 @@ fn a_pin_is_told_by_its_number_and_what_it_costs() {
 #[test]
 fn what_is_empty_or_unheard_of_is_refused() {
     let project = project();
-    for (name, arguments, told) in [
+    for (name, arguments, expected) in [
         ("stack_frame_push", json!({"title": "  ", "successCriteria": "x"}), "title"),
         ("stack_frame_push", json!({"title": "x", "successCriteria": " "}), "criteria"),
         (
@@ -523,7 +523,7 @@ fn what_is_empty_or_unheard_of_is_refused() {
     ] {
         let error = project.call("ses_a", name, arguments).unwrap_err();
         assert_eq!(error.kind, Kind::Invalid, "{name}: {error:?}");
-        assert!(error.message.contains(told), "{name}: {error}");
+        assert!(error.message.contains(expected), "{name}: {error}");
         assert!(error.hint.is_some(), "{name}");
     }
 }
@@ -532,7 +532,7 @@ fn what_is_empty_or_unheard_of_is_refused() {
 fn what_the_state_does_not_allow_is_a_conflict_with_a_way_out() {
     let project = project();
     project.did("ses_a", "stack_frame_activate", json!({"frame": "f2"}));
-    for (name, arguments, told, way) in [
+    for (name, arguments, expected, way) in [
         ("stack_frame_activate", json!({"frame": "f3"}), "f2", "pop f2 first"),
         ("stack_frame_activate", json!({"frame": "f4"}), "completed", "stack_frame_reopen"),
         ("stack_frame_pop", json!({"frame": "f1", "results": "x"}), "open children", "Pop f2"),
@@ -553,7 +553,7 @@ fn what_the_state_does_not_allow_is_a_conflict_with_a_way_out() {
     ] {
         let error = project.call("ses_a", name, arguments).unwrap_err();
         assert_eq!(error.kind, Kind::Conflict, "{name}: {error:?}");
-        assert!(error.message.contains(told), "{name}: {error}");
+        assert!(error.message.contains(expected), "{name}: {error}");
         let hint = error.hint.unwrap().to_string();
         assert!(hint.contains(way), "{name}: {hint}");
     }

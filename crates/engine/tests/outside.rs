@@ -80,7 +80,7 @@ impl TestEnv {
 }
 
 #[test]
-fn it_is_told_at_the_next_request_once_and_with_the_frame_that_is_open() {
+fn it_is_announced_at_the_next_request_once_and_with_the_frame_that_is_open() {
     let mut desk = TestEnv::new();
     desk.outside(
         "stack_pin",
@@ -122,7 +122,7 @@ fn an_agents_own_calls_are_no_news_to_it() {
 }
 
 #[test]
-fn what_is_ended_and_put_aside_from_outside_is_told_too() {
+fn what_is_ended_and_put_aside_from_outside_is_announced_too() {
     let mut desk = TestEnv::new();
     desk.project.did(A, "stack_pin", json!({"text": "Never touch main."}));
     desk.outside("stack_frame_push", json!({"title": "Inner", "successCriteria": "x"}));
@@ -161,7 +161,7 @@ fn a_change_in_the_middle_of_a_turn_leaves_what_was_sent_as_it_was() {
 }
 
 #[test]
-fn what_was_told_at_a_message_that_is_undone_is_told_again() {
+fn what_was_announced_at_a_message_that_is_undone_is_announced_again() {
     let mut desk = TestEnv::new();
     desk.outside("stack_add_decision", json!({"decision": "SQLite", "frame": "f1"}));
     desk.turn();
@@ -176,7 +176,7 @@ fn what_was_told_at_a_message_that_is_undone_is_told_again() {
 }
 
 #[test]
-fn a_session_below_the_frame_is_told_and_one_elsewhere_is_not() {
+fn a_session_below_the_frame_is_notified_and_one_elsewhere_is_not() {
     let mut desk = TestEnv::new();
     desk.project.user("ses_other", "Something else");
     let mut other = Plugin::default();
@@ -205,7 +205,7 @@ fn step(desk: &mut TestEnv, name: &str, arguments: Value) {
 }
 
 #[test]
-fn what_was_told_in_a_frame_that_left_is_told_again_where_it_still_matters() {
+fn what_was_announced_in_a_frame_that_left_is_announced_again_where_it_still_matters() {
     let mut desk = TestEnv::new();
     desk.turn();
     let plans = [json!({"title": "One", "successCriteria": "x"})];

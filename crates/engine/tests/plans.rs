@@ -42,7 +42,7 @@ fn a_plan_goes_below_the_named_frame_else_the_active_one_else_the_sessions() {
 }
 
 #[test]
-fn a_goal_that_was_given_is_only_set_anew_where_that_is_asked_for() {
+fn a_goal_that_was_given_is_only_replaced_where_that_is_asked_for() {
     let project = Project::new();
     project.user("ses_a", "Do it");
     let goal = |title: &str, current: bool| json!({"title": title, "successCriteria": "done", "current": current});

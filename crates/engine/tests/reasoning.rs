@@ -121,8 +121,8 @@ fn a_subagent_that_gets_its_frame_late_keeps_what_it_reasoned() {
         host.request(child);
         assert_eq!(host.reasoned(child), 3, "{placement:?}");
         if placement == Placement::Output {
-            let told = host.sent(child).matches("never touch main").count();
-            assert_eq!(told, 1, "it is told of its frame once: {}", host.sent(child));
+            let count = host.sent(child).matches("never touch main").count();
+            assert_eq!(count, 1, "it is told of its frame once: {}", host.sent(child));
         }
     }
 }
@@ -145,7 +145,7 @@ fn a_fork_keeps_what_was_reasoned_where_the_user_said_the_same_before_a_compacti
 }
 
 #[test]
-fn behind_a_compaction_that_keeps_an_earlier_summary_no_reasoning_is_left() {
+fn after_a_compaction_that_keeps_an_earlier_summary_no_reasoning_is_left() {
     for placement in [Placement::Output, Placement::System] {
         let mut host = Host::new(settings(placement));
         host.user(0, "Build it");
@@ -165,7 +165,7 @@ fn behind_a_compaction_that_keeps_an_earlier_summary_no_reasoning_is_left() {
 }
 
 #[test]
-fn steps_that_come_again_go_without_what_was_reasoned_behind_another_prefix() {
+fn steps_that_come_again_go_without_what_was_reasoned_after_another_prefix() {
     let mut host = Host::new(settings(Placement::Output));
     host.user(0, "Build it");
     host.push(0, "parser");
@@ -319,7 +319,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
-    fn of_every_session_stands_behind_what_it_was_made_with(
+    fn of_every_session_follows_what_it_was_made_with(
         activities in activities(),
         system: bool,
         waits: bool,

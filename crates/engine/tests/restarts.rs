@@ -161,12 +161,12 @@ const STEPS: &[Step] = &[
 ];
 
 /// Returns the texts and the state after each step.
-fn told(host: &mut Host) -> String {
+fn record(host: &mut Host) -> String {
     host.settle();
-    let mut told = host.heard().join("\n");
+    let mut text = host.heard().join("\n");
     // Writing to a string can't fail.
-    let _ = write!(told, "\n{}", host.look());
-    told
+    let _ = write!(text, "\n{}", host.look());
+    text
 }
 
 /// The same with the calls of the models in between.
@@ -186,7 +186,7 @@ fn moments() -> Vec<Moment> {
 
 struct Run {
     name: String,
-    told: String,
+    record: String,
 }
 
 /// Returns the runs without any disturbance; `beside` looks on before each step.
@@ -198,7 +198,7 @@ fn undisturbed(mut beside: impl FnMut(usize, &Host)) -> Vec<Run> {
         beside(at, &host);
         host.pass(1_000);
         step(&mut host);
-        runs.push(Run { name, told: told(&mut host) });
+        runs.push(Run { name, record: record(&mut host) });
     }
     runs
 }
@@ -215,20 +215,24 @@ fn goes_on_the_same(
         between(at, &mut host);
         host.pass(1_000);
         step(&mut host);
-        let Run { name, told: expected } = &expected[at];
-        let told = told(&mut host);
-        assert!(*expected == told, "{how}, \"{name}\" differs:\n{}", difference(expected, &told));
+        let Run { name, record: expected } = &expected[at];
+        let record = record(&mut host);
+        assert!(
+            *expected == record,
+            "{how}, \"{name}\" differs:\n{}",
+            difference(expected, &record)
+        );
     }
 }
 
-fn difference(expected: &str, told: &str) -> String {
-    let mut lines = expected.lines().zip(told.lines());
-    let first = lines.position(|(expected, told)| expected != told).unwrap_or(0);
+fn difference(expected: &str, actual: &str) -> String {
+    let mut lines = expected.lines().zip(actual.lines());
+    let first = lines.position(|(expected, actual)| expected != actual).unwrap_or(0);
     let part = |text: &str| {
         let lines = text.lines().skip(first.saturating_sub(8)).take(14);
         lines.collect::<Vec<_>>().join("\n")
     };
-    format!("{}\n---\n{}", part(expected), part(told))
+    format!("{}\n---\n{}", part(expected), part(actual))
 }
 
 fn settings() -> Settings {
@@ -282,7 +286,7 @@ fn a_second_process_that_looks_on_sees_the_same_and_changes_nothing() {
     goes_on_the_same("looked at each time", host, 0, &expected, |at, host| {
         let other = host.other();
         let seen = look(&other);
-        assert!(at == 0 || expected[at - 1].told.ends_with(&seen), "{}", expected[at].name);
+        assert!(at == 0 || expected[at - 1].record.ends_with(&seen), "{}", expected[at].name);
         other.wake().unwrap();
     });
 }
@@ -319,7 +323,7 @@ fn a_turn_whose_process_ends_before_it_is_silent_ends_at_the_next_one() {
         host.idle(A);
         host.user(A, "Thanks");
         host.request(A);
-        let told = host.look();
-        assert!(told.contains("\"changes.md lists 12 changes.\""), "{told}");
+        let look = host.look();
+        assert!(look.contains("\"changes.md lists 12 changes.\""), "{look}");
     }
 }

@@ -70,8 +70,8 @@ fn what_was_decided_is_learnt_and_what_was_pinned_holds_again() {
     assert_eq!(held, [pins[0]], "word for word, and not what was taken back");
     assert_eq!(project.engine.resolve("f2").unwrap().pins.len(), 1, "the first try keeps its own");
     let below = json!({"title": "Inner", "successCriteria": "x"});
-    let told = project.did("ses_a", "stack_frame_push", below).text;
-    assert!(told.contains(pins[0]), "{told}");
+    let answer = project.did("ses_a", "stack_frame_push", below).text;
+    assert!(answer.contains(pins[0]), "{answer}");
 }
 
 #[test]
@@ -82,9 +82,9 @@ fn a_third_try_knows_of_the_first() {
     let results = json!({"results": "It crawls.", "status": "failed"});
     project.did("ses_a", "stack_frame_pop", results);
     project.did("ses_a", "stack_frame_retry", json!({"frame": "f3"}));
-    let told = project.engine.resolve("f4").unwrap().decisions.concat();
+    let learnt_text = project.engine.resolve("f4").unwrap().decisions.concat();
     assert_eq!(
-        told,
+        learnt_text,
         "This was tried before in f3 \"Generator\", which is failed: It crawls.\n\
          Decided in it: bar() is slow; This was tried before in f2 \"Generator\", which is failed: \
          It deadlocks.\nDecided in it: never call foo()"
@@ -94,10 +94,10 @@ fn a_third_try_knows_of_the_first() {
 #[test]
 fn of_much_as_much_is_learnt_as_there_is_room_for() {
     let (results, decision) = ("It deadlocks. ".repeat(400), "never call foo() ".repeat(400));
-    let told = learnt(&tried(&results, &[&decision], &[]));
-    let (said, decided) = told.split_once("\nDecided in it: never call").unwrap();
-    assert!(said.ends_with('…') && decided.ends_with('…'), "{told}");
-    assert!(estimate_tokens(&told) < 440, "{}", estimate_tokens(&told));
+    let learnt_text = learnt(&tried(&results, &[&decision], &[]));
+    let (said, decided) = learnt_text.split_once("\nDecided in it: never call").unwrap();
+    assert!(said.ends_with('…') && decided.ends_with('…'), "{learnt_text}");
+    assert!(estimate_tokens(&learnt_text) < 440, "{}", estimate_tokens(&learnt_text));
     let alone = learnt(&tried(&results, &[], &[]));
     assert!(alone.len() > said.len() && estimate_tokens(&alone) < 440, "{alone}");
 }

@@ -47,7 +47,7 @@ impl Searched {
         self.project.engine.search(&request).unwrap()
     }
 
-    fn told(&self, query: &str) -> String {
+    fn answer(&self, query: &str) -> String {
         self.project.did(A, "stack_search", json!({"query": query})).text
     }
 }
@@ -57,7 +57,7 @@ fn messages(found: &SearchAnswer) -> Vec<&str> {
 }
 
 #[test]
-fn one_old_message_is_found_behind_many_that_hold_the_same_words() {
+fn one_old_message_is_found_after_many_that_hold_the_same_words() {
     let searched = Searched::new(
         "see lib/lexer/token.rs, as it is not so in parse_header, made handsomely",
         "so is it not as token, rs, lexer/lib and header parse, by some hand",
@@ -90,7 +90,7 @@ fn of_what_stands_everywhere_the_newest_is_found_and_that_there_is_more_is_said(
     assert!(found.more && found.places.len() == 10);
     assert!(messages(&found).iter().all(|id| *id > "msg_0250"), "{:?}", messages(&found));
     assert_eq!(messages(&found), messages(&searched.ask("lexer", false, Depth::Quick)));
-    assert!(searched.told("lexer").contains("There may be more"));
+    assert!(searched.answer("lexer").contains("There may be more"));
 }
 
 #[test]
@@ -98,12 +98,12 @@ fn what_could_not_be_looked_at_is_not_said_to_be_nowhere() {
     let searched = Searched::new("it was so, said", "it was so said");
     let found = searched.ask("so, said", true, Depth::Quick);
     assert!(found.places.is_empty() && found.more);
-    let told = searched.told("\"so, said\"");
-    assert!(told.contains("more than could be looked at"), "{told}");
+    let text = searched.answer("\"so, said\"");
+    assert!(text.contains("more than could be looked at"), "{text}");
     assert_eq!(messages(&searched.ask("so, said", true, Depth::Thorough)), ["msg_0000"]);
     let nowhere = searched.ask("so; said", true, Depth::Thorough);
     assert!(nowhere.places.is_empty() && !nowhere.more);
-    assert_eq!(searched.told("nowhere"), "No text that is kept holds `nowhere`.");
+    assert_eq!(searched.answer("nowhere"), "No text that is kept holds `nowhere`.");
 }
 
 #[test]
@@ -150,9 +150,9 @@ fn what_a_host_shows_is_known_before_anybody_searches() {
     Plugin::default().sync(&project.engine, A, &shown);
     let store = Store::open_unchecked(&folder.path().join(FOLDER)).unwrap();
     let kept = || {
-        let messages_and_behind =
+        let messages_and_lag =
             store.read(|view| Ok::<_, StoreError>((view.messages(A)?.len(), view.is_behind()?)));
-        messages_and_behind.unwrap()
+        messages_and_lag.unwrap()
     };
     project.wait(|| kept() == (1, false));
 }
@@ -213,12 +213,12 @@ fn the_best_places_are_the_same_for_every_limit() {
 #[test]
 fn all_of_a_frame_that_is_named_is_looked_at() {
     let searched = Searched::new("it was so, said", "it was so said");
-    let told = |arguments| searched.project.did(A, "stack_search", arguments).text;
+    let answer = |arguments| searched.project.did(A, "stack_search", arguments).text;
     let query = "\"so, said\"";
-    assert!(told(json!({"query": query})).contains("more than could be looked at"));
-    let found = told(json!({"query": query, "frame": "f1"}));
+    assert!(answer(json!({"query": query})).contains("more than could be looked at"));
+    let found = answer(json!({"query": query, "frame": "f1"}));
     assert!(found.starts_with("- f1 \"Look for it\", message 1 (assistant): "), "{found}");
-    let none = told(json!({"query": "\"so; said\"", "frame": "f1"}));
+    let none = answer(json!({"query": "\"so; said\"", "frame": "f1"}));
     assert_eq!(none, "No text that is kept in f1 or below it holds `\"so; said\"`.");
 }
 

@@ -98,8 +98,8 @@ fn that_were_masked_are_never_taken_over_what_the_store_has() {
     // Without being named they are left: they are the store's own.
     assert!(!project.engine.has_frames_of_others().unwrap());
     let own = folder.path().join(".opencode/stack");
-    let told = project.engine.import(std::slice::from_ref(&own)).unwrap();
-    assert_eq!((told.counts.imported, told.counts.known), (0, 3));
+    let outcome = project.engine.import(std::slice::from_ref(&own)).unwrap();
+    assert_eq!((outcome.counts.imported, outcome.counts.known), (0, 3));
     assert_eq!(project.engine.state().unwrap(), before);
     // Nor from files that are older than the frames, or from before one was undone.
     let aside = folder.path().join(".opencode/stack.before-1");

@@ -58,9 +58,11 @@ fn a_value_that_is_not_understood_names_its_variable_and_what_it_may_be() {
         let error = with(setting.name, value).expect_err(setting.name);
         assert_eq!(error.kind, Kind::Invalid, "{}", setting.name);
         // Somebody may have put the key there.
-        let told = error.message.contains(value) || setting.values == Values::Variable;
-        assert!(error.message.contains(setting.name) && told, "{error}");
-        assert!(error.hint.is_some_and(|hint| hint.to_string().contains(&setting.values.told())));
+        let is_named = error.message.contains(value) || setting.values == Values::Variable;
+        assert!(error.message.contains(setting.name) && is_named, "{error}");
+        assert!(
+            error.hint.is_some_and(|hint| hint.to_string().contains(&setting.values.in_words()))
+        );
     }
 }
 

@@ -51,8 +51,8 @@ fn steps_are_named_once_where_closing_them_pays() {
 #[test]
 fn what_is_closed_leaves_at_once_and_the_open_frame_stays_open() {
     let (mut host, _folder) = surveyed();
-    let told = host.since("s1").unwrap();
-    assert_snapshot!(told, @r#"
+    let answer = host.since("s1").unwrap();
+    assert_snapshot!(answer, @r#"
     [callstack] frame f2 "Survey" returned: completed
     It closed 6 calls, from the one in whose place this stands, `read src/part_1.rs`, to `read src/part_6.rs`.
     Results: there are 3 parts
@@ -66,7 +66,7 @@ fn what_is_closed_leaves_at_once_and_the_open_frame_stays_open() {
     msg_01: "Find out how it is built"
     msg_02: think read(src/part_1.rs) = [callstack] frame f2 "Survey" returned: completed
     "#);
-    assert_eq!(host.output("msg_02"), told, "nothing became known of it since");
+    assert_eq!(host.output("msg_02"), answer, "nothing became known of it since");
     assert_eq!(
         host.engine.active(SESSION).unwrap(),
         host.engine.resolve("f1").map(|it| Some(it.num)).unwrap()
@@ -98,10 +98,10 @@ fn what_planned_frames_may_need_is_named_once_they_and_what_comes_right_after_ar
     assert_eq!(named_at(&mut host, 20), Some(3), "as soon as it pays in the user's next turn");
     assert!(host.names()[0].contains("from `read src/part_1.rs` on"), "{:?}", host.names());
     // Their results stay with the text that is returned for all.
-    let told = host.since("s1").unwrap();
+    let answer = host.since("s1").unwrap();
     assert!(
-        told.contains("Frames inside it:\n- f2 \"Lexer\" completed: all is known\n- f3"),
-        "{told}"
+        answer.contains("Frames inside it:\n- f2 \"Lexer\" completed: all is known\n- f3"),
+        "{answer}"
     );
 }
 
@@ -148,7 +148,7 @@ fn steps_whose_files_were_changed_since_are_offered_once_more() {
 }
 
 #[test]
-fn steps_behind_which_the_user_spoke_are_offered_once_more() {
+fn steps_after_which_the_user_spoke_are_offered_once_more() {
     let (mut host, _folder) = surveyed();
     host.reads(1, 10);
     host.user("Now write it down");
@@ -215,7 +215,7 @@ fn the_users_words_and_the_replies_to_them_stay() {
 }
 
 #[test]
-fn calls_beside_the_pop_are_told_and_those_behind_it_stay() {
+fn calls_beside_the_pop_are_named_and_those_after_it_stay() {
     let (mut host, _folder) = surveyed();
     let arguments = json!({"since": "s1", "results": "there are 3 parts"});
     let calls = [("bash", "make", 10), ("stack_frame_pop", "", 0), ("read", "Makefile", 10)];
@@ -409,8 +409,8 @@ fn under_the_level_auto_they_leave_although_their_turn_goes_on() {
     let mut host = Host::new(folder.path(), at_level(Level::Auto));
     host.user("Find out how it is built");
     host.reads(6, 6_000);
-    let told = host.since("s1").unwrap();
-    assert!(told.contains("is open now, for the user's latest message"), "{told}");
+    let answer = host.since("s1").unwrap();
+    assert!(answer.contains("is open now, for the user's latest message"), "{answer}");
     let sent = host.sent();
     assert_eq!(sent.lines().count(), 2, "{sent}");
     host.reads(1, 3_000);

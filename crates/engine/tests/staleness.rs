@@ -23,22 +23,22 @@ fn written() -> Project {
 }
 
 /// Returns the part of the next frame's context about it; nothing where there is nothing new.
-fn told(project: &Project) -> String {
+fn frame_line(project: &Project) -> String {
     let next = json!({"title": "Lexer errors", "successCriteria": "the lexer tokens have errors"});
-    let told = project.did("ses_a", "stack_frame_push", next).text;
+    let answer = project.did("ses_a", "stack_frame_push", next).text;
     project.did("ses_a", "stack_frame_pop", json!({"results": "done"}));
-    let line = told.lines().find(|line| line.contains("id=\"f2\""));
+    let line = answer.lines().find(|line| line.contains("id=\"f2\""));
     line.unwrap_or_default().trim().to_owned()
 }
 
 #[test]
 fn later_outputs_say_so_and_earlier_ones_stay() {
     let project = written();
-    insta::assert_snapshot!(told(&project), @"");
+    insta::assert_snapshot!(frame_line(&project), @"");
     let folder = project.engine.project();
     fs::write(folder.join("changed.rs"), "by an editor").unwrap();
     fs::remove_file(folder.join("gone.rs")).unwrap();
-    insta::assert_snapshot!(told(&project), @r#"<frame id="f2" status="completed" title="Lexer tokens" results="above">[changed since: changed.rs; gone since: gone.rs] lexer tokens are there</frame>"#);
+    insta::assert_snapshot!(frame_line(&project), @r#"<frame id="f2" status="completed" title="Lexer tokens" results="above">[changed since: changed.rs; gone since: gone.rs] lexer tokens are there</frame>"#);
     let details = project.did("ses_a", "stack_frame_details", json!({"frame": "f2"}));
     assert!(details.text.contains("changed.rs (changed since)"), "{}", details.text);
     let changed = json!({"changed.rs": "changed since", "gone.rs": "gone since"});
@@ -131,8 +131,8 @@ fn all_files_of_a_frame_that_is_asked_for_are_looked_at() {
         fs::write(folder.path().join(name), "by an editor").unwrap();
     }
     assert_eq!(changes(&project, "f2").as_object().unwrap().len(), 20);
-    let told = told(&project);
-    assert!(told.contains("05.rs") && !told.contains("04.rs"), "the newest ones: {told}");
+    let line = frame_line(&project);
+    assert!(line.contains("05.rs") && !line.contains("04.rs"), "the newest ones: {line}");
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn a_folder_in_place_of_a_file_is_a_change() {
     fs::remove_file(&path).unwrap();
     fs::create_dir(&path).unwrap();
     assert_eq!(changes(&project, "f2"), json!({"changed.rs": "changed since"}));
-    assert!(told(&project).contains("[changed since: changed.rs] "));
+    assert!(frame_line(&project).contains("[changed since: changed.rs] "));
 }
 
 const MEGABYTE: usize = 1024 * 1024;
@@ -188,15 +188,15 @@ fn a_context_reads_no_more_than_its_budget_and_the_next_one_goes_on() {
     let (project, _folder) =
         changed(&clock, &[("huge.rs", 5), ("a.rs", 2), ("b.rs", 2), ("c.rs", 1), ("d.rs", 0)]);
     // The newest first; an empty one costs nothing.
-    let first = told(&project);
+    let first = frame_line(&project);
     assert!(first.contains("[changed since: b.rs, c.rs] "), "{first}");
-    let second = told(&project);
+    let second = frame_line(&project);
     assert!(second.contains("[changed since: a.rs, b.rs, c.rs] "), "{second}");
-    assert_eq!(told(&project), second, "what is larger than any budget is left");
+    assert_eq!(frame_line(&project), second, "what is larger than any budget is left");
     // A request for one frame checks all its files, and from then on the result is known.
     let details = project.did("ses_a", "stack_frame_details", json!({"frame": "f2"}));
     assert_eq!(details.data["changedArtifacts"].as_object().unwrap().len(), 4, "{}", details.data);
-    let last = told(&project);
+    let last = frame_line(&project);
     assert!(last.contains("[changed since: a.rs, b.rs, c.rs, huge.rs] "), "{last}");
 }
 
@@ -204,11 +204,11 @@ fn a_context_reads_no_more_than_its_budget_and_the_next_one_goes_on() {
 fn a_file_that_was_read_is_read_again_when_it_changes() {
     let clock = Clock::behind_the_machine();
     let (project, folder) = changed(&clock, &[("a.rs", 1)]);
-    assert!(told(&project).contains("[changed since: a.rs] "));
+    assert!(frame_line(&project).contains("[changed since: a.rs] "));
     fs::write(folder.path().join("a.rs"), vec![b'a'; MEGABYTE]).unwrap();
-    assert!(!told(&project).contains("changed since"), "it is again what the frame wrote");
+    assert!(!frame_line(&project).contains("changed since"), "it is again what the frame wrote");
     fs::remove_file(folder.path().join("a.rs")).unwrap();
-    assert!(told(&project).contains("[gone since: a.rs] "));
+    assert!(frame_line(&project).contains("[gone since: a.rs] "));
 }
 
 #[test]

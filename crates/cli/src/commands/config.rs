@@ -175,9 +175,9 @@ fn one(page: &mut Page, configured: &Configured) {
     let setting = configured.setting;
     row(page, configured, 0);
     page.block("  ", setting.doc);
-    let told = setting.values.told();
+    let words = setting.values.in_words();
     let default = setting.shown(setting.default);
-    page.put(PLAIN, "  ").put(DIM, &format!("It may be {told}; the default is {default}.")).end();
+    page.put(PLAIN, "  ").put(DIM, &format!("It may be {words}; the default is {default}.")).end();
     let width = setting.meanings.iter().map(|(of, _)| of.len()).max().unwrap_or(0);
     for (of, means) in setting.meanings {
         page.put(PLAIN, &format!("    {of:<width$}  ")).put(DIM, means).end();

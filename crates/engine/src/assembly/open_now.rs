@@ -28,7 +28,7 @@ pub(crate) enum OpenNow {
 }
 
 impl OpenNow {
-    pub(crate) fn told(&self) -> WentOn<'_> {
+    pub(crate) fn went_on(&self) -> WentOn<'_> {
         match self {
             Self::In(frame) => WentOn::In(frame),
             Self::Nowhere => WentOn::Nowhere,

@@ -81,14 +81,14 @@ pub(super) fn surroundings(
     // this session delegated.
     let mut visible = BTreeSet::new();
     for sibling in siblings.iter().filter(|it| it.session.is_some() && frame.session.is_some()) {
-        let told = || {
+        let was_delegated_here = || {
             let delegation = sibling.session.as_deref().map(|session| view.delegation_in(session));
             let delegation = delegation.transpose()?.flatten();
             Ok::<_, EngineError>(delegation.is_some_and(|it| {
                 it.delegation.frame == sibling.num && Some(it.delegation.caller) == frame.session
             }))
         };
-        if sibling.session == frame.session || told()? {
+        if sibling.session == frame.session || was_delegated_here()? {
             visible.insert(sibling.num);
         }
     }

@@ -142,7 +142,7 @@ impl Compactions {
                 &pop,
                 &completion.seen,
             ) {
-                Ok(_) => self.told_of_the_end(&change.view(), pending, completion, summary)?,
+                Ok(_) => self.notice_of_the_end(&change.view(), pending, completion, summary)?,
                 Err(refused) if matches!(refused.kind, Kind::Unavailable | Kind::Internal) => {
                     return Err(refused);
                 }
@@ -152,15 +152,15 @@ impl Compactions {
                         self.checkpoint(change, pending.frame, summary)?;
                     }
                     settled.failure = Some(refused.message.clone());
-                    let told = not_completed(&before, pending, &refused.sentence());
-                    notice(pending, None, told.clone(), told)
+                    let text = not_completed(&before, pending, &refused.sentence());
+                    notice(pending, None, text.clone(), text)
                 }
             },
         );
         Ok(settled)
     }
 
-    fn told_of_the_end(
+    fn notice_of_the_end(
         &self,
         view: &View<'_>,
         pending: &PendingCompaction,
@@ -208,7 +208,7 @@ impl Compactions {
         came: Came<'_>,
     ) -> Result<Compaction, EngineError> {
         let frame = change.view().frame(pending.frame)?;
-        let told = match came.text() {
+        let text = match came.text() {
             Ok(summary) => {
                 self.checkpoint(change, pending.frame, summary)?;
                 checkpoint_made(&frame)
@@ -217,7 +217,7 @@ impl Compactions {
         };
         let mut settled =
             settled(&pending.session, CompactionType::ManualSummary, Some(pending.frame), came);
-        settled.notice = Some(notice(pending, None, told.clone(), told));
+        settled.notice = Some(notice(pending, None, text.clone(), text));
         Ok(settled)
     }
 
@@ -275,18 +275,18 @@ impl Compactions {
             let why = failure.as_ref().map_or(NEVER_CAME, |failure| &failure.message);
             self.settle(session, Came::Nothing(why), None)?;
         }
-        let (untold, active) = self.kernel.read(|view| {
+        let (unannounced, active) = self.kernel.read(|view| {
             let active = view.session_row(session)?.and_then(|session| session.active);
             Ok::<_, EngineError>((view.untold_compactions(session)?, active))
         })?;
-        let awaited = untold.iter().filter_map(|it| it.notice.as_ref()).any(|it| it.awaited);
+        let awaited = unannounced.iter().filter_map(|it| it.notice.as_ref()).any(|it| it.awaited);
         // An agent that somebody stopped stays stopped, and after a root there is no work to continue: the notice
         // waits for the user's next message.
         if !awaited || active.is_none() || failure.is_some_and(|failure| failure.stopped) {
             return Ok(Reaction::default());
         }
-        let text = told(&untold, &conversation);
-        self.told_of_compactions(session)?;
+        let text = notice_of(&unannounced, &conversation);
+        self.record_announced(session)?;
         let effect = Effect::Prompt {
             session: session.to_owned(),
             text,
@@ -305,7 +305,7 @@ impl Compactions {
 }
 
 /// Returns the notice about compactions that are over, for an agent whose transcript is given.
-pub(crate) fn told(compactions: &[Compaction], conversation: &Conversation) -> String {
+pub(crate) fn notice_of(compactions: &[Compaction], conversation: &Conversation) -> String {
     let texts = compactions.iter().filter_map(|compaction| {
         let notice = compaction.notice.as_ref()?;
         let shown = notice.call.as_ref().is_some_and(|call| shows(conversation, call));

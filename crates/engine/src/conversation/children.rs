@@ -13,8 +13,8 @@ use crate::subagents::Subagents;
 impl Conversation {
     /// Returns the beginning of the session's first prompt.
     pub(crate) fn first_words(&self) -> Option<String> {
-        let told = self.messages().filter(|message| message.role == Role::User);
-        told.flat_map(|message| &message.parts).find_map(|part| match &part.body {
+        let by_user = self.messages().filter(|message| message.role == Role::User);
+        by_user.flat_map(|message| &message.parts).find_map(|part| match &part.body {
             PartBody::Text { synthetic: false, head, .. } if !head.is_empty() => Some(head.clone()),
             _ => None,
         })
@@ -71,9 +71,9 @@ impl Conversations {
         if !settings.deserves_frame(&tracked, messages, self.kernel.now()) {
             return Ok(false);
         }
-        let told =
+        let by_user =
             request.shown.iter().find(|it| it.message.role == Role::User && !it.words.is_empty());
-        let words = conversation.first_words().or_else(|| told.map(|it| it.words.clone()));
+        let words = conversation.first_words().or_else(|| by_user.map(|it| it.words.clone()));
         self.subagents.frame_child(&request.session, &known.host, &words.unwrap_or_default())?;
         conversation.frameless = Some(false);
         Ok(true)

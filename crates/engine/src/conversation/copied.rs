@@ -84,7 +84,7 @@ impl Copied {
     }
 
     /// Returns the last copy of a message from before the summary.
-    pub(super) fn kept_behind_summary(&self) -> Option<&str> {
+    pub(super) fn kept_after_summary(&self) -> Option<&str> {
         let (summary, _) = self.summary.as_ref()?;
         let before = |of: &Option<usize>| of.is_some_and(|of| of < *summary);
         self.copies.iter().rfind(|(_, of)| before(of)).map(|(copy, _)| copy.as_str())

@@ -126,7 +126,7 @@ impl Conversation {
     /// Returns the newest message, if the files as they are now may be those with which work after it, or from it on,
     /// began.
     pub(crate) fn place_of_files(&self) -> Option<&str> {
-        self.newest_list().or_else(|| self.looks_behind_trying())
+        self.newest_list().or_else(|| self.looks_after_trying())
     }
 
     /// Returns the moments at which frames began and ended before a call.

@@ -150,7 +150,7 @@ impl Fixing {
         let is_own = span.outcome.as_ref().is_none_or(|it| it.status != Status::Invalidated);
         if is_own || matches!(seen, AtTheEnd::Seen(_)) {
             // Frames may have begun and ended since, with calls of the same step.
-            fold.text = self.contexts.returned_anew(&change.view(), span, Saying::Now)?;
+            fold.text = self.contexts.returned_again(&change.view(), span, Saying::Now)?;
             fold.renderer = RENDERER_VERSION;
         }
         fold.held = None;

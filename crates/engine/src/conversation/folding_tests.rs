@@ -97,7 +97,7 @@ fn while_time_passes<T>(world: &Simulated, doing: impl FnOnce() -> T) -> T {
 }
 
 #[test]
-fn a_step_behind_an_unfolded_span_goes_without_reasoning_also_while_the_disk_is_slow() {
+fn a_step_after_an_unfolded_span_goes_without_reasoning_also_while_the_disk_is_slow() {
     let folder = tempfile::tempdir().unwrap();
     let world = Simulated::default();
     let engine = open(&folder, &world);

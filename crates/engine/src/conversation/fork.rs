@@ -80,7 +80,7 @@ impl Forks {
         if spans.is_empty() || self.queries.session_root(session).is_err() {
             return self.inherit_marks(conversation, session, copied, false);
         }
-        let worded_anew = spans.iter().any(|it| names_its_frame(conversation, &it.span));
+        let reworded = spans.iter().any(|it| names_its_frame(conversation, &it.span));
         let ids = spans.iter().map(|_| self.kernel.world().id("frm-")).collect();
         self.frames.change(&Command::Fork(Fork { session: session.to_owned(), spans, ids }))?;
         self.system.inherit_system(
@@ -89,7 +89,7 @@ impl Forks {
             &copied.session,
             copied.summary(),
         )?;
-        self.inherit_marks(conversation, session, copied, worded_anew)
+        self.inherit_marks(conversation, session, copied, reworded)
     }
 
     fn inherit_marks(
@@ -97,7 +97,7 @@ impl Forks {
         conversation: &Conversation,
         session: &str,
         copied: &Copied,
-        worded_anew: bool,
+        reworded: bool,
     ) -> Result<(), EngineError> {
         let original = &copied.session;
         let (stale, noted, masked, named) = self.kernel.read(|view| {
@@ -114,7 +114,7 @@ impl Forks {
             .extend(notes::marks(&noted, session, |message| copied.of(message).map(str::to_owned)));
         // The copy has parts with other ids: it begins with whole outputs, and later steps were written after masks.
         // The same holds where folds name frames, whose copies have other handles.
-        let changed = masked || worded_anew;
+        let changed = masked || reworded;
         marks.extend(conversation.mark_for_new_system(session).filter(|_| changed));
         self.kernel.write(|change| change.append(self.kernel.now(), &marks))?;
         Ok(())

@@ -310,15 +310,15 @@ impl Conversation {
 
     /// Returns the open items of the list that was last written after a message, or in all of the session; none where
     /// no list was.
-    pub(super) fn listed_items(&self, behind: Option<&str>) -> Option<Vec<String>> {
+    pub(super) fn listed_items(&self, after: Option<&str>) -> Option<Vec<String>> {
         let all = self.framing_messages().chain(&self.framing.recorded).rev();
-        let mut work = all.take_while(|it| behind != Some(it.message.as_str()));
+        let mut work = all.take_while(|it| after != Some(it.message.as_str()));
         work.find_map(FramingMessage::list).map(open_items)
     }
 
     /// The same, unless any message since was removed for good.
-    pub(crate) fn open_items(&self, behind: Option<&str>) -> Option<Vec<String>> {
-        if self.has_purged(behind) { None } else { self.listed_items(behind) }
+    pub(crate) fn open_items(&self, after: Option<&str>) -> Option<Vec<String>> {
+        if self.has_purged(after) { None } else { self.listed_items(after) }
     }
 
     fn is_compacted(&self) -> bool {

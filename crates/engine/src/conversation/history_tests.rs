@@ -123,16 +123,16 @@ impl Host {
     /// Titles and statuses, and which one is worked in.
     fn frames(&self) -> Vec<(String, String, bool)> {
         let lines = self.engine.tree(Some(&self.session)).unwrap();
-        let told = lines.into_iter().map(|line| {
+        let frames = lines.into_iter().map(|line| {
             let status = line.frame.status.to_string();
             (format!("{}{}", line.branches, line.frame.identity.title), status, line.active)
         });
-        told.collect()
+        frames.collect()
     }
 
     /// The same from the visible transcript alone: its calls done in order, by a host that never
     /// undid anything.
-    fn told(&self) -> Vec<(String, String, bool)> {
+    fn replayed(&self) -> Vec<(String, String, bool)> {
         let mut other = Self::new();
         for shown in self.visible() {
             // Titles hold the number at which the call was made.
@@ -174,7 +174,7 @@ fn frames_follow_undo_and_redo_in_any_order() {
                 }
                 _ => host.redo(),
             }
-            assert_eq!(host.frames(), host.told(), "seed {seed}, step {step}");
+            assert_eq!(host.frames(), host.replayed(), "seed {seed}, step {step}");
         }
     }
 }

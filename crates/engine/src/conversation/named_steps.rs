@@ -170,7 +170,7 @@ impl Conversation {
 
     /// Returns the newest message, if steps that are closed after the fact may begin before it or after it with the
     /// files as they are now: where the agent reads after it has tried something.
-    pub(super) fn looks_behind_trying(&self) -> Option<&str> {
+    pub(super) fn looks_after_trying(&self) -> Option<&str> {
         let doing = |message: &Message| Doing::of(message.calls().map(|call| call.tool.as_str()));
         let newest = self.last().filter(|message| is_step(message))?;
         let mut before = self.messages().rev().skip(1).take_while(|message| is_step(message));
@@ -195,8 +195,8 @@ impl Conversation {
             return None;
         }
         let all = entry.weight.all;
-        let behind = request.in_front.get(at + 1).map(|behind| behind - request.in_front[at]);
-        let tokens = if request.cut[at] { 0 } else { behind.unwrap_or(all) };
+        let length = request.in_front.get(at + 1).map(|length| length - request.in_front[at]);
+        let tokens = if request.cut[at] { 0 } else { length.unwrap_or(all) };
         let returned = entry.returned - self.returned_up_to(at);
         let chars = returned * tokens.min(all) / all.max(1);
         // After frames that begin or end in the step.
@@ -214,7 +214,7 @@ impl Conversation {
         let before = at.checked_sub(1).map(|before| &self.transcript[before].message);
         let step = Step {
             doing: Doing::of(made.iter().map(|call| call.tool.as_str())),
-            begins: edge.is_some() || before.is_none_or(|before| begins_behind(live, before)),
+            begins: edge.is_some() || before.is_none_or(|before| begins_after(live, before)),
             may_be_first: first.is_some() && !request.cut[at],
             tokens,
             chars,
@@ -251,7 +251,7 @@ struct Read {
 }
 
 /// Whether steps begin after a message: the user spoke, a frame ended or the todo list changed in it.
-fn begins_behind(live: &[Span], message: &Message) -> bool {
+fn begins_after(live: &[Span], message: &Message) -> bool {
     let closes = |span: &Span| {
         let close = span.live_close().filter(|_| !span.origin.is_automatic());
         close.and_then(|close| close.message.as_deref()) == Some(&message.id)

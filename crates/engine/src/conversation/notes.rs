@@ -16,7 +16,7 @@ use super::Conversation;
 use super::snapshot::Snapshot;
 use super::watch::is_user_turn;
 use crate::autonomy::{Boundary, Proposal, Suggestions};
-use crate::compaction::{Compactions, told};
+use crate::compaction::{Compactions, notice_of};
 use crate::delegations::Delegation;
 use crate::error::EngineError;
 use crate::kernel::Kernel;
@@ -126,30 +126,30 @@ impl Notes {
     }
 
     /// Adds notes about events beside the session since its last request.
-    pub(super) fn tell_news(
+    pub(super) fn add_news(
         &self,
         conversation: &mut Conversation,
         session: &str,
         snapshot: &Snapshot,
     ) -> Result<(), EngineError> {
-        self.tell_compactions(conversation, session, snapshot)?;
-        self.tell_late_context(conversation, session, snapshot)?;
-        self.tell_outside(conversation, session, snapshot)
+        self.announce_compactions(conversation, session, snapshot)?;
+        self.add_late_context(conversation, session, snapshot)?;
+        self.announce_outside(conversation, session, snapshot)
     }
 
     /// Tells of compactions that were asked for and are over, and forgets one whose call was undone.
-    fn tell_compactions(
+    fn announce_compactions(
         &self,
         conversation: &mut Conversation,
         session: &str,
         snapshot: &Snapshot,
     ) -> Result<(), EngineError> {
-        let Snapshot { pending, untold, .. } = snapshot;
+        let Snapshot { pending, unannounced, .. } = snapshot;
         if pending.as_ref().is_some_and(|pending| conversation.has_undone(&pending.anchor)) {
             self.queries
                 .clear_compaction_tracking(session, "the call that asked for it was undone")?;
         }
-        let Some(last) = conversation.last().filter(|_| !untold.is_empty()) else {
+        let Some(last) = conversation.last().filter(|_| !unannounced.is_empty()) else {
             return Ok(());
         };
         let placement = if last.role == Role::User { "append" } else { "insert" };
@@ -157,7 +157,7 @@ impl Notes {
             Event::Rendered {
                 session: session.to_owned(),
                 slot: format!("{SLOT}{placement}:{}|compaction", last.id),
-                text: told(untold, conversation),
+                text: notice_of(unannounced, conversation),
                 renderer: RENDERER_VERSION,
             },
             Event::CompactionTold { session: session.to_owned() },
@@ -166,7 +166,7 @@ impl Notes {
     }
 
     /// Tells a session of the frame that it got later than its system prompt, once.
-    fn tell_late_context(
+    fn add_late_context(
         &self,
         conversation: &mut Conversation,
         session: &str,
@@ -178,8 +178,8 @@ impl Notes {
             return Ok(());
         }
         let Some(text) = self.system.late_context(session, snapshot)? else { return Ok(()) };
-        let told = self.kernel.read(|view| rows(view, session))?;
-        let Some(last) = conversation.last().filter(|_| told.iter().all(|it| it.1 != CONTEXT))
+        let notes = self.kernel.read(|view| rows(view, session))?;
+        let Some(last) = conversation.last().filter(|_| notes.iter().all(|it| it.1 != CONTEXT))
         else {
             return Ok(());
         };
@@ -249,7 +249,7 @@ impl Notes {
 
 impl Compactions {
     /// Records that the agent was informed of all compactions so far.
-    pub(crate) fn told_of_compactions(&self, session: &str) -> Result<(), EngineError> {
+    pub(crate) fn record_announced(&self, session: &str) -> Result<(), EngineError> {
         let event = Event::CompactionTold { session: session.to_owned() };
         Ok(self.kernel.write(|change| change.append(self.kernel.now(), &[event]))?)
     }

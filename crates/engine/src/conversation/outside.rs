@@ -22,7 +22,7 @@ const AGAIN: &str = "again outside";
 pub(super) struct Outside {
     changes: Vec<Changed>,
     /// The messages with a note, each with the newest event in it.
-    told: Vec<(String, i64)>,
+    noted: Vec<(String, i64)>,
     /// All notes about changes, first and repeated.
     notes: Vec<Note>,
 }
@@ -48,7 +48,7 @@ impl Outside {
         }
         for (note, once) in notes::rows(view, session)? {
             let until = once.strip_prefix(NOTE).and_then(|until| until.parse().ok());
-            outside.told.extend(until.map(|until| (note.message.clone(), until)));
+            outside.noted.extend(until.map(|until| (note.message.clone(), until)));
             if until.is_some() || once.starts_with(AGAIN) {
                 outside.notes.push(note);
             }
@@ -59,18 +59,18 @@ impl Outside {
 
 impl Conversation {
     /// Whether there is a change that the agent does not know.
-    pub(super) fn has_outside_to_tell(&self) -> bool {
-        !self.outside_to_tell().is_empty() || !self.outside_that_left(&self.sent).is_empty()
+    pub(super) fn has_outside_to_announce(&self) -> bool {
+        !self.unannounced_outside().is_empty() || !self.outside_that_left(&self.sent).is_empty()
     }
 
     /// Returns the changes that the agent does not know. A note at a message that was undone does not count.
-    fn outside_to_tell(&self) -> &[Changed] {
-        let Outside { changes, told, .. } = &self.outside;
+    fn unannounced_outside(&self) -> &[Changed] {
+        let Outside { changes, noted, .. } = &self.outside;
         let undone = |message: &str| {
             !self.messages().any(|shown| shown.id == message)
                 && self.has_undone(&Anchor { message: Some(message.to_owned()), call: None })
         };
-        let until = told.iter().filter(|(message, _)| !undone(message)).map(|(_, until)| *until);
+        let until = noted.iter().filter(|(message, _)| !undone(message)).map(|(_, until)| *until);
         let until = until.max().unwrap_or(0);
         let known = changes.iter().take_while(|change| change.seq <= until).count();
         &changes[known..]
@@ -89,8 +89,8 @@ impl Conversation {
             })
         };
         let has_left = |change: &&Changed| {
-            let mut telling = notes.iter().filter(|note| note_contains(&note.text, &change.line));
-            telling.clone().next().is_some() && telling.all(|note| !is_sent(note))
+            let mut mentions = notes.iter().filter(|note| note_contains(&note.text, &change.line));
+            mentions.clone().next().is_some() && mentions.all(|note| !is_sent(note))
         };
         let changes = self.outside.changes.iter();
         changes.filter(|change| change.matters).filter(has_left).collect()
@@ -99,7 +99,7 @@ impl Conversation {
 
 impl Notes {
     /// Tells of the changes that the agent does not know of, or whose note has left, with the frame that is open now.
-    pub(super) fn tell_outside(
+    pub(super) fn announce_outside(
         &self,
         conversation: &mut Conversation,
         session: &str,
@@ -110,14 +110,14 @@ impl Notes {
             return Ok(());
         }
         let ops = conversation.fold().ops;
-        let told = [
+        let due = [
             (conversation.outside_that_left(&ops), true),
-            (conversation.outside_to_tell().iter().collect(), false),
+            (conversation.unannounced_outside().iter().collect(), false),
         ];
         let open = snapshot.active().map(|num| self.queries.frame(num)).transpose()?;
         let placement = if last.role == Role::User { Placement::Append } else { Placement::Insert };
         let mut events = Vec::new();
-        for (changes, again) in &told {
+        for (changes, again) in &due {
             let Some(newest) = changes.last() else { continue };
             let lines: Vec<_> = changes.iter().map(|change| change.line.as_str()).collect();
             let text = changes_note(&lines, open.as_ref(), *again);

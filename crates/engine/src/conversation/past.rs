@@ -151,12 +151,12 @@ impl Takeovers {
     }
 
     /// Imports recorded sessions. Those that a call of another among them started stand below the frame of that call.
-    /// `told` is called with the indexes of the session and the message that are next.
+    /// `progress` is called with the indexes of the session and the message that are next.
     pub(crate) fn take_over_sessions(
         &self,
         sessions: &[PastSession],
         messages: &PastMessages<'_>,
-        told: &mut dyn FnMut(usize, usize),
+        progress: &mut dyn FnMut(usize, usize),
     ) -> Result<PastCounts, EngineError> {
         let frames =
             || self.kernel.read(|view| -> Result<u64, StoreError> { Ok(view.next_frame()?.0) });
@@ -165,7 +165,7 @@ impl Takeovers {
             parts: self,
             sessions,
             messages,
-            told,
+            progress,
             children: children(sessions),
             done: HashSet::new(),
             counts: PastCounts::default(),
@@ -200,7 +200,7 @@ struct Takeover<'a> {
     parts: &'a Takeovers,
     sessions: &'a [PastSession],
     messages: &'a PastMessages<'a>,
-    told: &'a mut dyn FnMut(usize, usize),
+    progress: &'a mut dyn FnMut(usize, usize),
     children: HashMap<(&'a str, &'a str), Vec<usize>>,
     done: HashSet<usize>,
     counts: PastCounts,
@@ -259,7 +259,7 @@ impl<'a> Takeover<'a> {
                 self.end(at, session)?;
             }
             self.name(at, place)?;
-            self.tell_figures(at, session)?;
+            self.store_figures(at, session)?;
             return self.children_of(place);
         }
         self.counts.sessions += 1;
@@ -267,11 +267,11 @@ impl<'a> Takeover<'a> {
         self.parts.sessions.forget(&session.session);
         let outcome = self.go(way);
         self.parts.sessions.forget(&session.session);
-        self.tell_figures(outcome?, session)
+        self.store_figures(outcome?, session)
     }
 
     /// Stores a session's figures, where they are not known yet.
-    fn tell_figures(&self, at: i64, session: &PastSession) -> Result<(), EngineError> {
+    fn store_figures(&self, at: i64, session: &PastSession) -> Result<(), EngineError> {
         let (parts, id, figures) = (self.parts, &session.session, session.figures);
         let is_known = parts.kernel.read(|view| {
             let has_all = view.figures_of(id)? == Some(figures);
@@ -280,8 +280,8 @@ impl<'a> Takeover<'a> {
         if session.stored || is_known {
             return Ok(());
         }
-        let told = Event::SessionRecorded { session: id.clone(), figures: Some(figures) };
-        parts.kernel.write(|change| Ok(change.append(at, &[told])?))
+        let recorded = Event::SessionRecorded { session: id.clone(), figures: Some(figures) };
+        parts.kernel.write(|change| Ok(change.append(at, &[recorded])?))
     }
 
     /// Whether there is more in a session's last message than the store has of it.
@@ -311,7 +311,7 @@ impl<'a> Takeover<'a> {
         // The identity of the root determines which turn began it.
         self.name(way.time(parts), way.place)?;
         for place in 0..way.session.messages.len() {
-            (self.told)(way.place, place);
+            (self.progress)(way.place, place);
             let Some(message) = (self.messages)(way.place, place) else { continue };
             if message.shown.message.role == Role::User {
                 // Frames that end with these words had ended before them.

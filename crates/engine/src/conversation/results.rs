@@ -17,7 +17,7 @@ use crate::error::EngineError;
 
 impl Notes {
     /// Records the results that the session has received, and delivers the others. Returns whether there were any.
-    pub(super) fn tell_results(
+    pub(super) fn deliver_results(
         &self,
         conversation: &mut Conversation,
         session: &str,
@@ -71,10 +71,10 @@ impl Notes {
         transcript: &[Message],
     ) -> Result<(), EngineError> {
         let open = conversation.delegations.iter().filter(|stored| !stored.delivered);
-        let told = open.filter(|stored| {
+        let received = open.filter(|stored| {
             call_in(transcript.iter(), &stored.delegation) == Some(CallState::Completed)
         });
-        let events: Vec<_> = told.map(|stored| delivered(&stored.delegation)).collect();
+        let events: Vec<_> = received.map(|stored| delivered(&stored.delegation)).collect();
         if events.is_empty() {
             return Ok(());
         }

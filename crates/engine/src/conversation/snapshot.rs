@@ -32,7 +32,7 @@ pub(crate) struct Snapshot {
     /// The compaction that it waits for.
     pub(super) pending: Option<PendingCompaction>,
     /// Compactions that its agent does not know of.
-    pub(super) untold: Vec<Compaction>,
+    pub(super) unannounced: Vec<Compaction>,
     /// The system prompt of the context that the request continues, where it is built.
     pub(crate) system: Option<String>,
 }
@@ -68,7 +68,7 @@ impl Sessions {
                 newest: view.newest_event()?.seq,
                 broken: view.broken_turn(session)?,
                 pending: view.pending_compaction(session)?,
-                untold: view.untold_compactions(session)?,
+                unannounced: view.untold_compactions(session)?,
                 system: view.render(session, &slot)?,
             })
         })

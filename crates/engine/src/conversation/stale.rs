@@ -50,7 +50,7 @@ impl Stale {
     pub(super) fn marks(&self, fork: &str, copied: &Copied) -> Vec<Event> {
         let until = self.until.iter().filter_map(|it| copied.up_to(it));
         let until =
-            until.chain(copied.kept_behind_summary()).map(|it| mark(fork, StaleReach::Until, it));
+            until.chain(copied.kept_after_summary()).map(|it| mark(fork, StaleReach::Until, it));
         let same = |reach, messages: &[String]| -> Vec<Event> {
             let there = messages.iter().filter_map(|message| copied.of(message));
             there.map(|message| mark(fork, reach, message)).collect()

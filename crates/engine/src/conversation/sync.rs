@@ -159,11 +159,11 @@ impl Conversations {
         if !snapshot.settings.frame_mode {
             return Ok(self.unframed(conversation, observed.held, observed.last_serial));
         }
-        let are_results_told = self.notes.tell_results(conversation, &observed.session)?;
-        if !are_results_told && self.is_as_before(conversation, &observed, &snapshot)? {
+        let has_results = self.notes.deliver_results(conversation, &observed.session)?;
+        if !has_results && self.is_as_before(conversation, &observed, &snapshot)? {
             return Ok(self.same_as_before(conversation, observed.held, observed.last_serial));
         }
-        self.reconcile(conversation, &observed, &mut snapshot, are_results_told)?;
+        self.reconcile(conversation, &observed, &mut snapshot, has_results)?;
         self.frame(conversation, &observed, &mut snapshot)?;
         let is_steady = self.mark_stale(conversation, &observed, &snapshot)?;
         self.note(conversation, &observed, &snapshot)?;
@@ -211,7 +211,7 @@ impl Conversations {
         let (session, settings) = (&observed.session, &snapshot.settings);
         let masks = Folding::masks(settings);
         Ok(observed.adds_steps_alone
-            && !conversation.has_outside_to_tell()
+            && !conversation.has_outside_to_announce()
             && (!masks || !conversation.may_have_due_outputs(self.kernel.now()))
             && !conversation.weighs_again(self.kernel.now())
             && !self.framing.follow_work(conversation, session, settings)?
@@ -280,7 +280,7 @@ impl Conversations {
         snapshot: &Snapshot,
     ) -> Result<(), EngineError> {
         let session = &observed.session;
-        self.notes.tell_news(conversation, session, snapshot)?;
+        self.notes.add_news(conversation, session, snapshot)?;
         self.notes.make_notes(conversation, session, &snapshot.settings)?;
         Ok(())
     }

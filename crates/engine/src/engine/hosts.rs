@@ -35,8 +35,8 @@ impl Engine {
     }
 
     /// Writes a line to the project's log.
-    pub fn tell_log(&self, line: &LogLine) {
-        self.kernel.env().tell_log(line);
+    pub fn log_now(&self, line: &LogLine) {
+        self.kernel.env().log_now(line);
     }
 
     /// Returns the present settings.

@@ -28,8 +28,8 @@ struct Edge {
 impl Edge {
     /// Whether it stands before a part of the message at a place.
     fn is_before(&self, at: usize, part: &str, parts: &Parts) -> bool {
-        let is_behind = |call: &String| parts.is_behind(part, call);
-        self.at < at || (self.at == at && self.call.as_ref().is_some_and(is_behind))
+        let is_after = |call: &String| parts.is_after(part, call);
+        self.at < at || (self.at == at && self.call.as_ref().is_some_and(is_after))
     }
 }
 
@@ -54,8 +54,8 @@ impl SpanReader {
         let session = caller.as_deref().unwrap_or(&span.session);
         let mut before = view.session_spans(session)?;
         before.retain(|other| {
-            let is_told = other.foldable && !other.detached && other.live_close().is_some();
-            is_told && (caller.is_some() || other.num < span.num)
+            let is_shown = other.foldable && !other.detached && other.live_close().is_some();
+            is_shown && (caller.is_some() || other.num < span.num)
         });
         let ended: HashSet<FrameNum> = before.iter().map(|other| other.frame).collect();
         let mut renumbered: Vec<String> = Vec::new();

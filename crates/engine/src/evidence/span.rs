@@ -54,12 +54,12 @@ impl SpanReader {
                 if let Some((parts, call)) = &begins {
                     let called = matches!(activity, Activity::Called(_));
                     let is_first = span.origin.has_its_call() && parts.is_of(&part, call);
-                    if !called || !(is_first || parts.is_behind(&part, call)) {
+                    if !called || !(is_first || parts.is_after(&part, call)) {
                         continue;
                     }
                 }
                 if let Some((parts, call)) = &ends {
-                    if parts.is_behind(&part, call) {
+                    if parts.is_after(&part, call) {
                         continue;
                     }
                     if let Activity::Called(made) = &activity {
@@ -86,7 +86,7 @@ impl SpanReader {
         let Some(message) = message_of(view, &span.session, message)? else { return Ok(None) };
         let parts = Parts::of(&message.json);
         Ok(Some(reader(&message.json, self.env.project()).iter().any(|(part, activity)| {
-            matches!(activity, Activity::Called(_)) && !parts.is_behind(part, call)
+            matches!(activity, Activity::Called(_)) && !parts.is_after(part, call)
         })))
     }
 }

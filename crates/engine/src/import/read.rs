@@ -292,9 +292,9 @@ fn imported(id: &str, raw: Raw, now: i64) -> Result<Imported, String> {
     Ok(Imported { frame, parent, former_ids, evidence })
 }
 
-fn pins(told: BTreeMap<String, String>) -> Vec<Pin> {
+fn pins(texts: BTreeMap<String, String>) -> Vec<Pin> {
     let number = |name: &str| name.strip_prefix('p').and_then(|digits| digits.parse().ok());
-    let mut pins: Vec<Pin> = told
+    let mut pins: Vec<Pin> = texts
         .into_iter()
         .map(|(name, text)| Pin { num: number(&name).unwrap_or(0), text })
         .collect();

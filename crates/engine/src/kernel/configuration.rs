@@ -45,7 +45,7 @@ impl Source {
 
 impl Source {
     /// Describes the source to an agent.
-    fn told(self) -> &'static str {
+    fn description(self) -> &'static str {
         match self {
             Self::Environment => "from the environment",
             Self::Set => "set here",
@@ -100,7 +100,7 @@ impl Configured {
 
     /// Returns the source of the value for an agent, and values here that have no effect.
     pub(crate) fn origin(&self) -> String {
-        let source = self.source.told();
+        let source = self.source.description();
         match &self.overruled {
             Some(value) => {
                 format!("{source}; `{value}` is set here, and counts once the variable is gone")

@@ -63,7 +63,7 @@ impl Drop for Entered<'_> {
 
 impl Env {
     /// Stores changes for the agents that they concern, where a person makes them from outside.
-    pub(crate) fn tell_of_outside(
+    pub(crate) fn record_outside(
         &self,
         change: &mut Change<'_>,
         at: i64,

@@ -100,7 +100,12 @@ fn lines(text: &str, holds: impl Fn(&str) -> bool) -> Vec<usize> {
 impl Found {
     /// Returns the lines from `begin` on, each with `around` lines on both sides and its number, in about `most`
     /// bytes, and the line to continue with where that is not all.
-    pub(crate) fn told(&self, around: usize, begin: usize, most: usize) -> (String, Option<usize>) {
+    pub(crate) fn excerpt(
+        &self,
+        around: usize,
+        begin: usize,
+        most: usize,
+    ) -> (String, Option<usize>) {
         let all: Vec<&str> = self.text.lines().collect();
         let mut out = String::new();
         let mut next = begin;
@@ -154,8 +159,8 @@ mod tests {
         assert_eq!(within("pass best", text).lines, [1, 3], "no line holds both");
         assert_eq!(within("\"def best\"", text).lines, [3]);
         let long = format!("{} needle {}", "a ".repeat(400), "b ".repeat(400));
-        let told = within("needle", &long).told(0, 0, 1_000).0;
-        assert!(told.contains(" needle ") && told.len() < 300, "{told}");
+        let excerpt = within("needle", &long).excerpt(0, 0, 1_000).0;
+        assert!(excerpt.contains(" needle ") && excerpt.len() < 300, "{excerpt}");
         assert_eq!(within("fest", text).lines, [0; 0]);
         assert!(Hits::of(" ").is_err());
     }
@@ -175,20 +180,20 @@ mod tests {
     }
 
     #[test]
-    fn lines_around_each_place_are_told_once_and_the_rest_is_counted_on() {
+    fn lines_around_each_place_are_shown_once_and_the_rest_is_counted_on() {
         let line = |n: u32| format!("line {n}{}\n", if n.is_multiple_of(10) { " hit" } else { "" });
         let text = (1..=60).map(line).collect::<Vec<_>>().concat();
         let found = within("hit", &text);
         assert_eq!(found.lines, [9, 19, 29, 39, 49, 59]);
-        let (told, rest) = found.told(1, 0, usize::MAX);
+        let (excerpt, rest) = found.excerpt(1, 0, usize::MAX);
         assert!(
-            told.starts_with("  9: line 9\n> 10: line 10 hit\n  11: line 11\n  \u{2026}\n"),
-            "{told}"
+            excerpt.starts_with("  9: line 9\n> 10: line 10 hit\n  11: line 11\n  \u{2026}\n"),
+            "{excerpt}"
         );
-        assert_eq!((told.matches("hit").count(), rest), (6, None));
-        let (part, rest) = found.told(1, 0, 60);
+        assert_eq!((excerpt.matches("hit").count(), rest), (6, None));
+        let (part, rest) = found.excerpt(1, 0, 60);
         assert_eq!((part.matches("hit").count(), rest), (2, Some(29)));
-        let (last, rest) = found.told(1, 29, usize::MAX);
+        let (last, rest) = found.excerpt(1, 29, usize::MAX);
         assert_eq!((last.matches("hit").count(), rest), (4, None));
     }
 }

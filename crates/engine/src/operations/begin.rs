@@ -78,11 +78,15 @@ pub(crate) fn begun_here(
     let wish = Option::<Where>::deserialize(&arguments["in"]).unwrap_or_default();
     let sessions = engine.current_settings()?.sessions;
     let (_, why) = Where::settled(sessions, caller, wish, Where::Here);
-    Ok(told_why(engine, begun, why))
+    Ok(with_reason(engine, begun, why))
 }
 
 /// Adds to an answer the reason why the caller itself works on the frame although another session was asked for.
-fn told_why(engine: &Engine, mut begun: Reply<BegunFrame>, why: Option<&str>) -> Reply<BegunFrame> {
+fn with_reason(
+    engine: &Engine,
+    mut begun: Reply<BegunFrame>,
+    why: Option<&str>,
+) -> Reply<BegunFrame> {
     if let Some(why) = why {
         let why = engine.dialect().of_variable(why);
         begun.append(&format!("It is worked on in this session: {why}."));
@@ -136,7 +140,7 @@ impl Operate for Push {
                 id: world.id("frm-"),
             })
         })?;
-        Ok(told_why(engine, answer, why).map(Begun::Here))
+        Ok(with_reason(engine, answer, why).map(Begun::Here))
     }
 
     fn resume(
@@ -222,7 +226,7 @@ impl Operate for Activate {
                 id: world.id("frm-"),
             })
         })?;
-        Ok(told_why(engine, answer, why).map(Begun::Here))
+        Ok(with_reason(engine, answer, why).map(Begun::Here))
     }
 
     fn resume(

@@ -121,7 +121,7 @@ pub(super) fn resume(
                 let completion = pending.completion.filter(|it| it.results.is_none())?;
                 Some((pending.frame, completion.status))
             });
-            let told = match bare {
+            let ended = match bare {
                 Some((frame, status)) => {
                     let frame = engine.frame(frame)?;
                     // An earlier summary says more than results that could be made now.
@@ -132,10 +132,10 @@ pub(super) fn resume(
                 }
                 None => gave_up(engine, caller, &message, None)?,
             };
-            if !told.answer.text.is_empty() {
-                answer.answer.text = told.answer.text;
+            if !ended.answer.text.is_empty() {
+                answer.answer.text = ended.answer.text;
             }
-            answer.answer.closed = told.answer.closed;
+            answer.answer.closed = ended.answer.closed;
             Ok(answer)
         }
     }
@@ -157,7 +157,7 @@ pub(super) fn gave_up(
 ) -> Result<Reply<EndedFrame>, EngineError> {
     let before = engine.active(&caller.session)?;
     let notice = engine.compaction.settle(&caller.session, Came::Nothing(why), made)?;
-    engine.compaction.told_of_compactions(&caller.session)?;
+    engine.compaction.record_announced(&caller.session)?;
     let closed = before
         .filter(|num| engine.frame(*num).is_ok_and(|frame| frame.status != Status::InProgress));
     let title = before.map(|num| Ok::<_, EngineError>(engine.frame(num)?.label())).transpose()?;
@@ -269,14 +269,19 @@ impl Operate for CompactionInfo {
         if pending.is_empty() {
             text.push_str("Pending: none\n");
         }
-        let told = |counts: &callstack_store::CompactionCounts| {
-            let told: Vec<_> = counts
+        let came_and_failed = |counts: &callstack_store::CompactionCounts| {
+            let kinds: Vec<_> = counts
                 .iter()
                 .map(|(kind, (came, failed))| format!("{came} {kind} ({failed} failed)"))
                 .collect();
-            if told.is_empty() { "none".to_owned() } else { told.join(", ") }
+            if kinds.is_empty() { "none".to_owned() } else { kinds.join(", ") }
         };
-        let _ = write!(text, "So far here: {}\nSo far in all: {}", told(&here), told(&all));
+        let _ = write!(
+            text,
+            "So far here: {}\nSo far in all: {}",
+            came_and_failed(&here),
+            came_and_failed(&all)
+        );
         let counts = |counts: &callstack_store::CompactionCounts| {
             let entry = |(kind, (came, failed)): (&CompactionType, &(u64, u64))| {
                 (kind.to_string(), CompactionCount { came: *came, failed: *failed })

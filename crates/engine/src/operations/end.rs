@@ -219,12 +219,12 @@ impl Operate for Invalidate {
             let view = change.view();
             let open = active(&view)?;
             if open != before {
-                let told = match open {
+                let open_line = match open {
                     Some(open) => open_now(Some(&view.frame(open)?)),
                     None => nothing_open(caller.host_kind() == HostKind::Folding),
                 };
                 let text = &mut answer.answer.text;
-                *text = format!("{text}\n{told}");
+                *text = format!("{text}\n{open_line}");
             }
             Ok(answer)
         })

@@ -257,10 +257,10 @@ fn target(engine: &Engine, open: &Frame, to: &str) -> Result<Frame, EngineError>
     };
     let mut siblings = engine.kernel.read(|view| view.children(open.parent))?;
     let place = siblings.iter().position(|frame| frame.num == open.num).unwrap_or(0);
-    let behind = siblings.split_off(place);
+    let from_here = siblings.split_off(place);
     let waits = |frame: &Frame| matches!(frame.status, Status::Planned | Status::Blocked);
     let found = if later {
-        behind.into_iter().skip(1).find(waits)
+        from_here.into_iter().skip(1).find(waits)
     } else {
         siblings.into_iter().rfind(waits)
     };

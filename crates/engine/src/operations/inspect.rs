@@ -104,7 +104,7 @@ struct StillSentOutput {
 
 impl StillSentOutput {
     fn of(whole: StillSent) -> Self {
-        Self { tokens: whole.tokens, folded: whole.folded, told: whole.told() }
+        Self { tokens: whole.tokens, folded: whole.folded, told: whole.sentence() }
     }
 }
 
@@ -150,7 +150,7 @@ impl Operate for Details {
         for (num, pin) in &metadata.pins {
             rows.row(&format!("pin {num}"), Some(pin));
         }
-        rows.row("still sent", whole.map(StillSent::told).as_deref());
+        rows.row("still sent", whole.map(StillSent::sentence).as_deref());
         rows.row("planned children", Some(&around.planned.join(", ")));
         rows.times(&frame);
         let worked = format_duration(frame.worked(engine.kernel.now()));
@@ -258,7 +258,7 @@ impl Operate for ContextInfo {
         let settings = engine.current_settings()?;
         let cache = lock(&engine.contexts.cache).stats();
         let usage = engine.usage(&caller.session);
-        let text = told(&frame, &context.metadata, &settings.budget, cache, usage);
+        let text = context_text(&frame, &context.metadata, &settings.budget, cache, usage);
         let data = ContextInfoOutput {
             frame: frame.num.to_string(),
             budget: settings.budget,
@@ -274,7 +274,7 @@ impl Operate for ContextInfo {
 }
 
 /// Returns a text on the cost of a context, section by section, and on the frames around that are in it.
-fn told(
+fn context_text(
     frame: &Frame,
     context: &ContextMetadata,
     budget: &TokenBudget,

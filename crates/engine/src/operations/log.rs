@@ -247,8 +247,8 @@ fn look_for(
         let role = found.role.as_deref().unwrap_or("message");
         // Writing to a string can't fail.
         let _ = writeln!(text, "\n## {} \u{b7} {role}", entry.position);
-        let (told, rest) = found.told(AROUND, begin, ENOUGH_LINES.saturating_sub(text.len()));
-        text.push_str(&told);
+        let (excerpt, rest) = found.excerpt(AROUND, begin, ENOUGH_LINES.saturating_sub(text.len()));
+        text.push_str(&excerpt);
         positions.push(entry.position);
         next = rest.map(|line| (entry.position, Some(line)));
         Ok(ControlFlow::Continue(()))

@@ -93,7 +93,7 @@ impl Operate for StatusOf {
             // Writing to a string can't fail.
             let _ = writeln!(text, "{count} more right below {frame}: {tool} shows all.");
         }
-        text.push_str(&counts.told());
+        text.push_str(&counts.sentence());
         let metadata = |frame| Ok(engine.metadata(frame)?.spoken(engine.dialect()));
         let open: Vec<_> = stack.iter().map(metadata).collect::<Result<_, EngineError>>()?;
         let data = StatusOutput {
@@ -172,9 +172,10 @@ impl Counts {
     }
 
     /// Returns the numbers as text, such as "In all: 1 planned, 2 completed."
-    fn told(&self) -> String {
-        let told: Vec<_> = self.each().map(|(status, count)| format!("{count} {status}")).collect();
-        format!("In all: {}.", if told.is_empty() { "none".into() } else { told.join(", ") })
+    fn sentence(&self) -> String {
+        let counts: Vec<_> =
+            self.each().map(|(status, count)| format!("{count} {status}")).collect();
+        format!("In all: {}.", if counts.is_empty() { "none".into() } else { counts.join(", ") })
     }
 }
 
@@ -211,7 +212,7 @@ impl Operate for Tree {
             "{}\n○ planned  ▶ in progress  ✓ completed  ✗ failed  ‖ blocked  ⊘ invalidated{imported}\n\
              {} Levels: {deepest}.",
             tree::plain(&lines),
-            counts.told()
+            counts.sentence()
         );
         Ok(Reply::new("tree", text, engine.state()?.spoken(engine.dialect())))
     }

@@ -92,12 +92,12 @@ fn ended_before(
 ) -> Result<Reply<EndedFrame>, EngineError> {
     // The text that replaces a frame which ended by itself, or which another session worked on, differs from the answer
     // of the call that ended it.
-    let told = span.fold.as_ref().filter(|_| !span.origin.is_automatic());
-    let told = match view.delegation(span.num)? {
-        None => told,
+    let replacement = span.fold.as_ref().filter(|_| !span.origin.is_automatic());
+    let replacement = match view.delegation(span.num)? {
+        None => replacement,
         Some(_) => None,
     };
-    let text = if let Some(fold) = told {
+    let text = if let Some(fold) = replacement {
         fold.text.clone()
     } else {
         let left = view.planned_children(span.frame)?;

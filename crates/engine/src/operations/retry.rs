@@ -133,10 +133,10 @@ fn learnt(tried: &Frame, ended: &str) -> String {
         Some(results) => write!(text, ": {}", within(results, share)),
         None => write!(text, ", without results."),
     };
-    for (what, told) in [(ENDED_AS, ended), ("Decided in it", &decisions)] {
-        let told = if told.is_empty() { String::new() } else { within(told, LEARNT) };
-        if !told.is_empty() {
-            let _ = write!(text, "\n{what}: {told}");
+    for (what, words) in [(ENDED_AS, ended), ("Decided in it", &decisions)] {
+        let words = if words.is_empty() { String::new() } else { within(words, LEARNT) };
+        if !words.is_empty() {
+            let _ = write!(text, "\n{what}: {words}");
         }
     }
     text

@@ -60,11 +60,11 @@ impl Operate for Rollback {
         let would = params.dry_run || plan.restored.is_empty();
         let done = if would { plan } else { engine.roll_back(&plan)? };
         let title = format!("rollback of {}", done.frame);
-        Ok(Reply::new(title, told(&done, would), done))
+        Ok(Reply::new(title, answer_text(&done, would), done))
     }
 }
 
-fn told(plan: &RollbackPlan, would: bool) -> String {
+fn answer_text(plan: &RollbackPlan, would: bool) -> String {
     let verb = if would { "Would restore" } else { "Restored" };
     let mut text = format!("{verb} {} files of {}.", plan.restored.len(), plan.frame);
     for file in &plan.restored {

@@ -71,13 +71,13 @@ impl Operate for Search {
             text: params.query,
         };
         let found = engine.search_in(&request, params.session.as_deref())?;
-        let text = told(&request.text, request.frame, &found);
+        let text = answer_text(&request.text, request.frame, &found);
         Ok(Reply::new(format!("{} places", found.places.len()), text, found))
     }
 }
 
 /// Returns the text of a search's answer, with the frame if only one was searched.
-fn told(query: &str, frame: Option<FrameNum>, found: &SearchAnswer) -> String {
+fn answer_text(query: &str, frame: Option<FrameNum>, found: &SearchAnswer) -> String {
     let mut text = String::new();
     let scope = frame.map(|frame| format!(" in {frame} or below it")).unwrap_or_default();
     if found.places.is_empty() {

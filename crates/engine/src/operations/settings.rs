@@ -87,7 +87,7 @@ impl SettingEntry {
             ignored: configured.ignored,
             overruled: configured.overruled,
             default: setting.default.to_owned(),
-            may_be: setting.values.told(),
+            may_be: setting.values.in_words(),
             meanings: meanings.map(|(of, means)| ((*of).to_owned(), (*means).into())).collect(),
             doc: setting.doc.to_owned(),
         }

@@ -52,7 +52,7 @@ impl Operate for LookAtWindow {
     ) -> Result<Reply<Self::Output>, EngineError> {
         let session = engine.views.session_id(params.session.as_deref(), &caller.session)?;
         let window = engine.views.window(&session, caller.reveal)?;
-        Ok(Reply::new("window", window.told(), window))
+        Ok(Reply::new("window", window.text(), window))
     }
 }
 
@@ -92,7 +92,7 @@ impl Operate for LookAtCalls {
             most: params.count.unwrap_or(usize::MAX),
         };
         let calls = engine.views.calls(&session, page, &engine.savings(&session)?)?;
-        Ok(Reply::new("calls", calls.told(), calls))
+        Ok(Reply::new("calls", calls.text(), calls))
     }
 }
 
@@ -197,7 +197,7 @@ impl Operate for ReadFrame {
         let frame = engine.resolve(&params.frame)?;
         let page = page(params.from, params.count);
         let messages = engine.views.frame_messages(&frame, page, caller.reveal)?;
-        Ok(Reply::new(frame.label(), messages.told(), messages))
+        Ok(Reply::new(frame.label(), messages.text(), messages))
     }
 }
 
@@ -243,7 +243,7 @@ impl Operate for Diff {
             reveal: caller.reveal,
         };
         let diff = engine.views.diff(&frame, &request)?;
-        Ok(Reply::new(frame.label(), diff.told(), diff))
+        Ok(Reply::new(frame.label(), diff.text(), diff))
     }
 }
 

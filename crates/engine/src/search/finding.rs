@@ -267,7 +267,7 @@ impl<'s> Finding<'s> {
             Some(frame) => position_in(self.view, frame, session, message.seq)?,
             None => 0,
         };
-        let told = MessageFound {
+        let message = MessageFound {
             session: session.clone(),
             id: message.id.clone(),
             role: role(&message.json).unwrap_or_else(|| "message".to_owned()),
@@ -277,7 +277,7 @@ impl<'s> Finding<'s> {
         };
         let frame = frame.map(|frame| self.frame(frame)).transpose()?;
         let range = matched.range.clone();
-        Ok(Some((place(frame, PlaceKind::Message, Some(told), matched, score), text, range)))
+        Ok(Some((place(frame, PlaceKind::Message, Some(message), matched, score), text, range)))
     }
 
     fn find(&self, text: &str) -> Option<(Match, String)> {

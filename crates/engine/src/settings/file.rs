@@ -31,7 +31,7 @@ impl UserConfiguration {
                 toml::Value::Boolean(on) => if *on { "on" } else { "off" }.to_owned(),
                 // The text may be a secret: it is not repeated.
                 _ => {
-                    let hint = format!("It may be {}.", setting.values.told());
+                    let hint = format!("It may be {}.", setting.values.in_words());
                     return Err(EngineError::invalid(format!("{name} has no value"), hint));
                 }
             };

@@ -128,7 +128,7 @@ pub(super) const NONE: &str = "none";
 
 impl Values {
     /// Returns the possible values, in a few words: `default or full`.
-    pub fn told(&self) -> String {
+    pub fn in_words(&self) -> String {
         match self {
             Self::OneOf(words) => match words {
                 [rest @ .., last] if !rest.is_empty() => format!("{} or {last}", rest.join(", ")),
@@ -237,7 +237,7 @@ impl Setting {
     /// Returns a value in its stored form; an invalid one is an error that names the setting and its possible values.
     pub fn read(&self, value: &str) -> Result<String, EngineError> {
         self.values.canonical(value).ok_or_else(|| {
-            let hint = format!("It may be {}.", self.values.told());
+            let hint = format!("It may be {}.", self.values.in_words());
             let fault = match self.values {
                 Values::Variable => format!("{} is no such name", self.name),
                 Values::Address if value.contains(['@', '?']) || is_secret(value) => {

@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn criteria_stand_behind_a_colon() {
+    fn criteria_stand_after_a_colon() {
         assert_eq!(
             drawn("Write tests: all are green | Ship"),
             "Write tests (all are green)\nShip ()\n"
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn deeper_ones_stand_behind_a_mark_or_indented() {
+    fn deeper_ones_stand_after_a_mark_or_indented() {
         let expected = "Shop ()\n  Cart (it adds up)\n    Coupons ()\n  Login ()\nDocs ()\n";
         for given in [
             "Shop | > Cart: it adds up | >> Coupons | > Login | Docs",

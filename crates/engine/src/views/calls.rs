@@ -161,7 +161,7 @@ impl Views {
 }
 
 impl CallList {
-    pub(crate) fn told(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let Saving { requests, sent, sent_without, .. } = self.sum;
         format!(
             "{requests} calls of the model were sent {sent} tokens; without frames it would have been about \

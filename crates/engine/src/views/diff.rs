@@ -175,7 +175,7 @@ impl FrameDiff {
     }
 
     /// Returns the changes as text, as `git diff` prints them.
-    pub(crate) fn told(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let mut text = String::new();
         for file in &self.files {
             let counts = match (file.added, file.removed) {

@@ -75,7 +75,7 @@ impl HeldView {
         }
     }
 
-    fn told(self) -> &'static str {
+    fn sentence(self) -> &'static str {
         match self {
             Self::Unfixed => "it leaves with the next request",
             Self::Unweighed => "whether it is worth it is decided at the next request",
@@ -92,7 +92,7 @@ impl FoldedFrame {
         let (before, after) = (self.tokens_before, self.tokens_after);
         match (self.folded, self.told) {
             (true, _) => format!("about {after} tokens stand for {before} of {}", self.frame),
-            (false, Some(told)) => format!("{} is still sent: {told}", self.frame),
+            (false, Some(sentence)) => format!("{} is still sent: {sentence}", self.frame),
             (false, None) => format!("nothing of {} has left", self.frame),
         }
     }
@@ -138,7 +138,7 @@ impl Views {
             status: frame.status,
             session: frame.session.clone(),
             folded: fold.is_some_and(|fold| fold.held.is_none() && fold.settled_at.is_some()),
-            told: held.map(HeldView::told),
+            told: held.map(HeldView::sentence),
             held,
             tokens_before: scaled(before, factor),
             tokens_after: scaled(

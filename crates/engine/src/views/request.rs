@@ -124,7 +124,7 @@ impl ReadSession {
         let Some(summary) = summary else { return ((0..end).filter(shown).collect(), None) };
         let request = (0..summary).rev().find(|at| is(at, MessageKind::CompactionRequest));
         let begin = request.unwrap_or(summary);
-        let kept = request.and_then(|request| self.kept_behind_summary(request));
+        let kept = request.and_then(|request| self.kept_after_summary(request));
         let kept = kept.unwrap_or(begin)..begin;
         let places = (begin..=summary).chain(kept).chain(summary + 1..end);
         (places.filter(shown).collect(), Some(summary))
@@ -138,7 +138,7 @@ impl ReadSession {
     }
 
     /// The first of the messages that the host keeps word for word after the summary that it asks for.
-    fn kept_behind_summary(&self, request: usize) -> Option<usize> {
+    fn kept_after_summary(&self, request: usize) -> Option<usize> {
         let parts = self.messages[request].json["parts"].as_array()?;
         let tail = parts.iter().find_map(|part| part["tail_start_id"].as_str())?;
         self.place(tail).filter(|kept| *kept < request)

@@ -51,7 +51,7 @@ pub(crate) struct FrameMessages {
 }
 
 impl FrameMessages {
-    pub(crate) fn told(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         format!("{} of {} messages of {}", self.messages.len(), self.total, self.frame)
     }
 

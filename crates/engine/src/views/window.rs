@@ -98,7 +98,7 @@ impl WindowKind {
         Self::Notes,
     ];
 
-    fn told(self) -> &'static str {
+    fn label(self) -> &'static str {
         match self {
             Self::System => "system prompt and tools",
             Self::Pins => "pins",
@@ -201,8 +201,8 @@ impl Views {
             if system.is_some() {
                 part.basis = Basis::Reported;
                 let host = if host.is_empty() { "the host" } else { &host };
-                let told = format!("system prompt and tools of {host}, with callstack's tools");
-                part.add(line(&told, all_system - own_tokens));
+                let label = format!("system prompt and tools of {host}, with callstack's tools");
+                part.add(line(&label, all_system - own_tokens));
             }
             if let Some(text) = &own {
                 part.add(line(&shortening.line(text), own_tokens - in_system));
@@ -236,11 +236,11 @@ impl Views {
 
 impl Window {
     /// Returns the parts as text, such as `live work: 14000`.
-    pub(crate) fn told(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let of = self.limit.map(|limit| format!(" of {limit}")).unwrap_or_default();
         let mut lines = vec![format!("The next request: about {}{of} tokens.", self.tokens)];
         let parts = self.parts.iter().filter(|part| part.tokens > 0);
-        lines.extend(parts.map(|part| format!("- {}: {}", part.kind.told(), part.tokens)));
+        lines.extend(parts.map(|part| format!("- {}: {}", part.kind.label(), part.tokens)));
         lines.join("\n")
     }
 }

@@ -128,7 +128,7 @@ impl FileStates {
         }
         let times = (now, self.kernel.world().elapsed());
         if lock(&recording.shared.places).want(session, message, times) {
-            recording.behind.want();
+            recording.background.want();
         }
         Ok(())
     }
@@ -183,7 +183,7 @@ impl FileStates {
                     Err(error) => {
                         let frame = span.frame.to_string();
                         if let Some(line) = recording.shared.untaken(&frame, error) {
-                            self.kernel.tell_log(&line);
+                            self.kernel.log_now(&line);
                         }
                     }
                 }

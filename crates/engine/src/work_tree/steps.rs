@@ -81,16 +81,16 @@ pub(crate) fn may_write(tool: &str) -> bool {
 fn writes_beside(message: &Message, span: &Span) -> bool {
     let Some(opened) = span.open.call.as_deref() else { return false };
     let push = message.calls().find(|call| call.id == opened);
-    let mut behind = false;
+    let mut is_after = false;
     for call in message.calls() {
         if call.id == opened {
-            behind = true;
+            is_after = true;
             continue;
         }
         if !may_write(&call.tool) {
             continue;
         }
-        let (earlier, later) = if behind { (push, Some(call)) } else { (Some(call), push) };
+        let (earlier, later) = if is_after { (push, Some(call)) } else { (Some(call), push) };
         let ended = earlier.and_then(|it| it.ended);
         let began = later.and_then(|it| it.began);
         if ended.zip(began).is_none_or(|(ended, began)| ended >= began) {

@@ -169,7 +169,7 @@ fn two_processes_say_it_once() {
 }
 
 #[test]
-fn a_fork_is_told_what_its_original_was_told() {
+fn a_fork_is_given_the_notes_of_its_original() {
     let mut desk = TestEnv::new();
     desk.user("Make the build pass");
     desk.push("The build");

@@ -34,7 +34,7 @@ fn only_the_frames_own_messages_count() {
 }
 
 #[test]
-fn what_an_agent_says_is_added_to_what_is_seen_and_told_apart() {
+fn what_an_agent_says_is_added_to_what_is_seen_and_kept_apart() {
     let mut desk = TestEnv::new();
     desk.user("Make the build pass");
     desk.fail(2);

@@ -35,11 +35,11 @@ fn a_planned_frame_begins_inside_the_turn_that_is_open() {
          Do it in_progress\n"
     );
     host.pop("It parses.");
-    let told = host.folded("f2");
-    assert!(told.contains("Next: start f3 \"Tests\""), "{told}");
+    let folded = host.folded("f2");
+    assert!(folded.contains("Next: start f3 \"Tests\""), "{folded}");
     assert!(
-        told.ends_with("[callstack] f4 is open now, for the user's latest message\n"),
-        "{told}"
+        folded.ends_with("[callstack] f4 is open now, for the user's latest message\n"),
+        "{folded}"
     );
     activate(&mut host, "f3");
     host.pop("They pass.");
@@ -52,10 +52,10 @@ fn a_planned_frame_begins_inside_the_turn_that_is_open() {
          Do it completed\n"
     );
     // The turn's text is all that is left of them.
-    let told = host.folded("f4");
+    let folded = host.folded("f4");
     let inside = "Frames inside it:\n- f2 \"Parser\" completed: It parses.\n\
                   - f3 \"Tests\" completed: They pass.\n";
-    assert!(told.contains(inside), "{told}");
+    assert!(folded.contains(inside), "{folded}");
     let turn = "msg_12 + [callstack] frame f4 \"Do it\" completed: its steps have left the context; \
                 the request and the reply to it stand above.";
     assert_eq!(host.sent(), ["msg_1", "msg_2", "msg_3", "msg_4", "msg_11", turn]);
@@ -136,12 +136,12 @@ fn an_invalidation_says_which_frame_is_open_now() {
     let mut host = planned();
     activate(&mut host, "f2");
     let arguments = json!({"frame": "f2", "reason": "There is one already."});
-    let told = host.call("stack_frame_invalidate", arguments);
+    let answer = host.call("stack_frame_invalidate", arguments);
     assert_eq!(
-        told,
+        answer,
         "Frame f2 \"Parser\" is invalidated.\n[callstack] f4 is open now, for the user's latest message"
     );
     let arguments = json!({"frame": "f3", "reason": "They are there."});
-    let told = host.call("stack_frame_invalidate", arguments);
-    assert_eq!(told, "Frame f3 \"Tests\" is invalidated.", "nothing else is open than before");
+    let answer = host.call("stack_frame_invalidate", arguments);
+    assert_eq!(answer, "Frame f3 \"Tests\" is invalidated.", "nothing else is open than before");
 }

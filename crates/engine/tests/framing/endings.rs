@@ -73,7 +73,7 @@ fn items_end_as_the_list_says() {
 }
 
 #[test]
-fn where_nobody_tells_of_the_end_the_next_message_ends_it() {
+fn where_nobody_reports_the_end_the_next_message_ends_it() {
     let mut host = Host::new().long_outputs();
     host.user("Build it");
     host.step(&["make", "make", "make", "make"]);

@@ -234,12 +234,12 @@ impl Host {
             title: format!("{words} (@general subagent)"),
         };
         self.engine.child_seen(&child).unwrap();
-        let told = UserMessage {
+        let message = UserMessage {
             session: CHILD.to_owned(),
             host: "test".to_owned(),
             text: words.to_owned(),
         };
-        self.engine.user_message(&told).unwrap();
+        self.engine.user_message(&message).unwrap();
     }
 
     /// The agent calls an operation of ours. Returns the answer.
@@ -366,7 +366,7 @@ impl Host {
     pub(super) fn tree(&self) -> String {
         let lines = self.engine.tree(Some(SESSION)).unwrap();
         let spans = self.engine.spans(SESSION).unwrap();
-        let told = lines.iter().map(|line| {
+        let described = lines.iter().map(|line| {
             let indent = "  ".repeat(line.branches.chars().count() / 3);
             let star = if line.active { " *" } else { "" };
             let turn = spans.iter().find(|span| {
@@ -380,7 +380,7 @@ impl Host {
             };
             format!("{indent}{} {}{star}{turn}\n", line.frame.identity.title, line.frame.status)
         });
-        told.collect()
+        described.collect()
     }
 
     /// The newest span of a frame.

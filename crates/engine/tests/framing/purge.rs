@@ -22,7 +22,7 @@ fn holding(folder: &Path, text: &str) -> Vec<String> {
 }
 
 #[test]
-fn of_a_purged_turn_no_text_of_ours_tells_any_more() {
+fn of_a_purged_turn_no_text_of_ours_says_anything() {
     let mut host = Host::new().long_outputs();
     host.turn("Build it", "It is built.");
     host.turn("Deploy with quartz-lampoon", "quartz-lampoon did it.");

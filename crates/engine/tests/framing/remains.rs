@@ -7,8 +7,8 @@ use super::host::Host;
 /// Returns the lines about remaining work in the text that a frame returned.
 fn remains(host: &Host, frame: &str) -> String {
     let text = host.folded(frame);
-    let told = ["remains", "failed when run last", "no command was run"];
-    let lines = text.lines().filter(|line| told.iter().any(|words| line.contains(words)));
+    let kinds = ["remains", "failed when run last", "no command was run"];
+    let lines = text.lines().filter(|line| kinds.iter().any(|words| line.contains(words)));
     lines.collect::<Vec<_>>().join("\n")
 }
 
@@ -27,16 +27,16 @@ fn an_item_names_what_comes_next_and_a_turn_what_was_left() {
     host.reply("Dates are in.");
     assert_snapshot!(remains(&host, "f3"), @r"- remains on the todo list: Tell the user; Sleep");
     assert_snapshot!(remains(&host, "f1"), @r"- remains on the todo list: Tell the user; Sleep");
-    let told = host.folded("f2");
+    let folded = host.folded("f2");
     host.user("Go on");
     host.todos(&["+Write the parser", "+Write tests", ">Tell the user", "xRest", "+Sleep"], "");
     host.todos(&["+Write the parser", "+Write tests", "+Tell the user", "xRest", "+Sleep"], "");
     assert_snapshot!(remains(&host, "f5"), @"- remains on the todo list: nothing");
-    assert_eq!(host.folded("f2"), told, "what was told stays as it was");
+    assert_eq!(host.folded("f2"), folded, "what was told stays as it was");
 }
 
 #[test]
-fn a_pushed_frame_tells_what_is_left_of_a_list_that_was_written_in_it() {
+fn a_pushed_frame_shows_what_is_left_of_a_list_that_was_written_in_it() {
     let mut host = Host::new();
     host.user("Add dates");
     host.todos(&["early", "earlier"], "");
@@ -53,7 +53,7 @@ fn a_pushed_frame_tells_what_is_left_of_a_list_that_was_written_in_it() {
 }
 
 #[test]
-fn what_remains_is_told_the_same_in_another_process() {
+fn what_remains_is_described_the_same_in_another_process() {
     let mut host = Host::new();
     host.user("Add dates");
     host.push("Tests");

@@ -71,7 +71,7 @@ fn activities(json: &str, _: &Path) -> Vec<(String, Activity)> {
     READ.set(READ.get() + 1);
     let message: Value = serde_json::from_str(json).unwrap();
     let parts = message["parts"].as_array().unwrap().iter();
-    let told = parts.filter(|part| part["type"] == "tool").map(|part| {
+    let outputs = parts.filter(|part| part["type"] == "tool").map(|part| {
         let text = |value: &Value| value.as_str().unwrap().to_owned();
         let call = ToolCall {
             input: text(&part["command"]).into(),
@@ -81,7 +81,7 @@ fn activities(json: &str, _: &Path) -> Vec<(String, Activity)> {
         };
         (text(&part["id"]), Activity::called(call))
     });
-    told.collect()
+    outputs.collect()
 }
 
 impl Host {

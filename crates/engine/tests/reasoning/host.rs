@@ -39,7 +39,7 @@ struct Session {
     /// The last request, and its system prompt.
     sent: (Vec<String>, Vec<Read>),
     /// The same by the step that was made after it.
-    made_behind: HashMap<String, (Vec<String>, Vec<Read>)>,
+    made_after: HashMap<String, (Vec<String>, Vec<Read>)>,
 }
 
 pub(super) struct Host {
@@ -166,7 +166,7 @@ impl Host {
         }
         let shown = self.message(Role::Assistant, MessageKind::Normal, parts);
         let session = &mut self.sessions[at];
-        session.made_behind.insert(shown.message.id.clone(), session.sent.clone());
+        session.made_after.insert(shown.message.id.clone(), session.sent.clone());
         session.shown.push(shown);
     }
 
@@ -325,8 +325,8 @@ impl Host {
             shown.json = shown.json.replace("msg_", "copy_msg_").replace("prt_", "copy_prt_");
             shown.message.id = renamed(&shown.message.id);
         }
-        let made = copy.made_behind.into_iter();
-        copy.made_behind = made.map(|(id, behind)| (renamed(&id), behind)).collect();
+        let made = copy.made_after.into_iter();
+        copy.made_after = made.map(|(id, before)| (renamed(&id), before)).collect();
         self.sessions.push(copy);
         self.sessions.len() - 1
     }
@@ -344,7 +344,7 @@ impl Host {
         ];
         let shown = self.message(Role::Assistant, MessageKind::Normal, parts);
         let session = &mut self.sessions[at];
-        session.made_behind.insert(shown.message.id.clone(), session.sent.clone());
+        session.made_after.insert(shown.message.id.clone(), session.sent.clone());
         session.shown.push(shown);
     }
 
@@ -370,12 +370,12 @@ impl Host {
         let sent = self.applied(&session);
         let read: Vec<Read> = sent.iter().map(|(_, read)| read.clone()).collect();
         for (place, (id, (_, words))) in sent.iter().enumerate() {
-            let made = session.made_behind.get(id);
-            if let Some((its_system, behind)) = made
+            let made = session.made_after.get(id);
+            if let Some((its_system, before)) = made
                 && words.iter().any(|it| it.starts_with("thinks"))
             {
                 assert_eq!(its_system, &system, "{id} of {} had another system prompt", session.id);
-                assert_eq!(behind, &read[..place], "{id} of {}", session.id);
+                assert_eq!(before, &read[..place], "{id} of {}", session.id);
             }
         }
         session.sent = (system, read);

@@ -269,8 +269,8 @@ impl Host {
     }
 
     fn answered(&mut self, session: &str, answer: Answer) {
-        let told = (&answer.text, answer.next.as_ref().map(|next| &next.effect), &answer.effects);
-        self.said.push(format!("{told:#?}"));
+        let heard = (&answer.text, answer.next.as_ref().map(|next| &next.effect), &answer.effects);
+        self.said.push(format!("{heard:#?}"));
         let shown = self.shown.get_mut(session).unwrap();
         let last = shown.iter_mut().rfind(|it| call_of(it).is_some()).unwrap();
         if let (Some(num), Some(call)) = (answer.opened, call_of(last)) {

@@ -67,7 +67,7 @@ fn they_are_rolled_back_to_what_the_user_found() {
 }
 
 #[test]
-fn what_is_changed_behind_the_pop_stays() {
+fn what_is_changed_after_the_pop_stays() {
     let (mut host, _copies, _folder) = recorded();
     writes(&mut host, "old.rs", 6_000);
     writes(&mut host, "new.rs", 6_000);
@@ -82,7 +82,7 @@ fn what_is_changed_behind_the_pop_stays() {
 }
 
 #[test]
-fn where_nothing_was_recorded_in_front_of_them_an_older_state_counts_and_is_told() {
+fn where_nothing_was_recorded_before_them_an_older_state_counts_and_is_named() {
     let (mut host, _copies, folder) = recorded();
     writes(&mut host, "earlier.rs", 10);
     host.call("todowrite", "", 10);
@@ -99,7 +99,7 @@ fn where_nothing_was_recorded_in_front_of_them_an_older_state_counts_and_is_told
 }
 
 #[test]
-fn a_look_around_behind_work_is_a_place_from_which_steps_are_rolled_back() {
+fn a_look_around_after_work_is_a_place_from_which_steps_are_rolled_back() {
     let (mut host, copies, folder) = recorded();
     writes(&mut host, "old.rs", 10);
     host.reads(1, 6_000);
@@ -134,7 +134,7 @@ fn another_process_goes_by_the_ends_of_frames() {
 }
 
 #[test]
-fn where_no_state_is_known_it_is_told_why() {
+fn where_no_state_is_known_the_reason_is_given() {
     let (mut host, copies, _folder) = recorded();
     host.restart_process();
     records(&host, &copies);

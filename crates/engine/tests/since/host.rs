@@ -33,7 +33,7 @@ pub(crate) struct Host {
     pub(crate) shown: Vec<HostMessage>,
     pub(crate) plugin: Plugin,
     /// The prefix of each step.
-    behind: HashMap<String, Sent>,
+    made_after: HashMap<String, Sent>,
     last: Sent,
     made: usize,
 }
@@ -78,7 +78,7 @@ impl Host {
             settings,
             shown: Vec::new(),
             plugin: Plugin::default(),
-            behind: HashMap::new(),
+            made_after: HashMap::new(),
             last: Sent::new(),
             made: 0,
         }
@@ -127,11 +127,11 @@ impl Host {
         self.made += 1;
         let id = format!("msg_{:02}", self.made);
         let (mut parts, mut json) = (Vec::new(), Vec::new());
-        for (n, (body, mut told)) in bodies.into_iter().enumerate() {
+        for (n, (body, mut body_json)) in bodies.into_iter().enumerate() {
             let part = format!("{id}.{n}");
-            told["id"] = part.as_str().into();
+            body_json["id"] = part.as_str().into();
             parts.push(Part { id: part, body });
-            json.push(told);
+            json.push(body_json);
         }
         let json = json!({"info": {"id": id}, "parts": json}).to_string();
         self.shown.push(HostMessage::of(Message { id, role, standing, parts }, json));
@@ -163,7 +163,7 @@ impl Host {
 
     fn note_prefix(&mut self) {
         let id = self.shown.last().unwrap().message.id.clone();
-        self.behind.insert(id, self.last.clone());
+        self.made_after.insert(id, self.last.clone());
     }
 
     /// A step of the agent: it thinks and makes calls, each with its tool, its argument and how many characters it
@@ -188,8 +188,8 @@ impl Host {
             let body = PartBody::from(ToolCall { began: now, ended: now, action, ..made });
             let output = format!("the output of {input}");
             let state = json!({"status": "completed", "input": {"of": input}, "output": output});
-            let told = json!({"type": "tool", "tool": tool, "callID": call, "state": state});
-            bodies.push((body, told));
+            let part = json!({"type": "tool", "tool": tool, "callID": call, "state": state});
+            bodies.push((body, part));
         }
         let (before, chars) = (self.shown.len(), calls.iter().map(|it| it.2).sum::<usize>());
         let shown = self.say(Role::Assistant, MessageKind::Normal, bodies);
@@ -309,14 +309,14 @@ impl Host {
                 part.id = renamed(&part.id);
             }
         }
-        let behind = self.behind.drain().map(|(id, sent)| {
+        let made_after = self.made_after.drain().map(|(id, sent)| {
             let sent = sent.into_iter().map(|(id, role, parts)| {
                 let parts = parts.into_iter().map(|(id, read)| (renamed(&id), read)).collect();
                 (renamed(&id), role, parts)
             });
             (renamed(&id), sent.collect())
         });
-        self.behind = behind.collect();
+        self.made_after = made_after.collect();
         self.plugin = Plugin::default();
         self.request();
     }
@@ -331,7 +331,7 @@ impl Host {
         let sent = self.sent_of_last_request();
         for (at, (id, _, parts)) in sent.iter().enumerate() {
             if parts.iter().any(|(_, read)| read == "think") {
-                assert_eq!(self.behind[id], sent[..at], "in front of {id}");
+                assert_eq!(self.made_after[id], sent[..at], "in front of {id}");
             }
         }
         self.last = sent;
@@ -342,14 +342,14 @@ impl Host {
         let shown = self.shown.iter().filter(|shown| known.contains(&shown.message.id));
         let mut sent: Sent = shown
             .map(|shown| {
-                let told: Value = serde_json::from_str(&shown.json).unwrap();
+                let shown_json: Value = serde_json::from_str(&shown.json).unwrap();
                 let parts = shown.message.parts.iter().enumerate().map(|(n, part)| {
-                    let told = &told["parts"][n];
+                    let shown_json = &shown_json["parts"][n];
                     let read = match &part.body {
                         PartBody::Text { head, .. } => format!("\"{head}\""),
                         PartBody::Reasoning { .. } => "think".to_owned(),
                         PartBody::Tool(call) => {
-                            let input = told["state"]["input"]["of"].as_str();
+                            let input = shown_json["state"]["input"]["of"].as_str();
                             format!("{}({})", call.tool, input.unwrap_or_default())
                         }
                         _ => String::new(),

@@ -47,7 +47,7 @@ fn a_hand_says_how_it_ended() {
 }
 
 #[test]
-fn a_reference_that_means_no_session_is_told_so() {
+fn a_reference_that_means_no_session_is_refused() {
     let desk = TestEnv::new(&[]);
     desk.subagent(CHILD, NAMED, "It says 6.");
     desk.subagent("ses_child2", NAMED, "It says 6.");

@@ -48,7 +48,7 @@ pub fn serve<H: Host>(
         let outcome = server.answer(&request.method, request.params);
         if let (Ok(engine), Err(error)) = (engine, &outcome) {
             let line = LogLine::new("Hook failed").with("method", request.method.as_str());
-            engine.tell_log(&line.with("why", error.sentence()));
+            engine.log_now(&line.with("why", error.sentence()));
         }
         match (request.id, outcome) {
             (Some(id), outcome) => respond(&mut output, id, outcome)?,
@@ -72,7 +72,7 @@ fn refuse(
 ) -> io::Result<()> {
     log(&refusal.message);
     if let Ok(engine) = engine {
-        engine.tell_log(&LogLine::new("Request refused").with("why", refusal.message.as_str()));
+        engine.log_now(&LogLine::new("Request refused").with("why", refusal.message.as_str()));
     }
     match lines::id_of(line) {
         Some(id) => respond(output, id, Err(refusal)),

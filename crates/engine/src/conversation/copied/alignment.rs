@@ -46,11 +46,10 @@ pub(super) fn align(copies: &[Copy], originals: &[Option<u64>]) -> Vec<Option<us
         }
     }
     for at in (1..copies.len()).rev() {
-        if let Some(behind) = found[at].filter(|_| !copies[at - 1].is_summary)
+        if let Some(after) = found[at].filter(|_| !copies[at - 1].is_summary)
             && found[at - 1].is_none()
         {
-            found[at - 1] =
-                take(at - 1, &|places| places.iter().rposition(|place| *place < behind));
+            found[at - 1] = take(at - 1, &|places| places.iter().rposition(|place| *place < after));
         }
     }
     for (at, found) in found.iter_mut().enumerate().filter(|(_, found)| found.is_none()) {

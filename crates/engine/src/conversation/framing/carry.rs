@@ -334,10 +334,10 @@ impl Carrier<'_> {
         change.append(now, &decision.events)?;
         self.bound.insert(&it.opened, Bound { open: false, ..bound });
         let view = change.view();
-        let told = (it.results.as_deref().unwrap_or_default(), Budget::UNPUSHED);
+        let known = (it.results.as_deref().unwrap_or_default(), Budget::UNPUSHED);
         let folder = self.conversation.folder(self.parts.kernel.project());
         let mut evidence =
-            self.parts.span_reader.evidence_between(&view, self.session, between, told, folder)?;
+            self.parts.span_reader.evidence_between(&view, self.session, between, known, folder)?;
         let opened = it.opened.message.as_deref();
         // The list may stand in the message that the item was taken up in.
         let is_known =

@@ -79,9 +79,9 @@ impl Takeover<'_> {
     pub(super) fn identity(&self, place: usize) -> Identity {
         let session = &self.sessions[place];
         let messages = (0..session.messages.len()).filter_map(|at| (self.messages)(place, at));
-        let mut told = messages.filter(|it| it.shown.message.role == Role::User);
-        let told = told.find(|it| !it.shown.words.is_empty());
-        let identity = identity_of(&told.map(|it| it.shown.words).unwrap_or_default());
+        let mut by_user = messages.filter(|it| it.shown.message.role == Role::User);
+        let by_user = by_user.find(|it| !it.shown.words.is_empty());
+        let identity = identity_of(&by_user.map(|it| it.shown.words).unwrap_or_default());
         match title(session) {
             Some(title) => Identity { title, ..identity },
             None => identity,

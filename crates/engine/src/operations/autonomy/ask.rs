@@ -174,7 +174,7 @@ fn answer(
     );
     readings(&mut text, &judgement);
     // Writing to a string can't fail.
-    let _ = writeln!(text, "Observed in {}: {}.", frame.label(), told(&seen));
+    let _ = writeln!(text, "Observed in {}: {}.", frame.label(), figures(&seen));
     if hints != Hints::default() {
         let _ = writeln!(
             text,
@@ -232,11 +232,11 @@ fn readings(text: &mut String, judgement: &Judgement) {
     }
 }
 
-fn told(seen: &Signals) -> String {
+fn figures(seen: &Signals) -> String {
     if seen.messages == 0 {
         return "nothing yet".to_owned();
     }
-    let mut told = vec![
+    let mut parts = vec![
         format!("{} steps", seen.steps),
         format!("{} user turns", seen.user_turns),
         format!("about {} tokens", seen.tokens),
@@ -245,7 +245,7 @@ fn told(seen: &Signals) -> String {
         format!("nothing new in {} steps", seen.idle_steps),
     ];
     if let Some(fill) = seen.fill() {
-        told.push(format!("the context {fill} % full"));
+        parts.push(format!("the context {fill} % full"));
     }
-    told.join(", ")
+    parts.join(", ")
 }

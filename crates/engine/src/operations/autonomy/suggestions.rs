@@ -216,10 +216,11 @@ impl Operate for Stats {
             counted.fold(SuggestionCounts::default(), |sum, (_, counts)| sum.and(*counts))
         };
         let all = sum(None);
-        let mut text = format!("Suggestions: {}.", told(all));
+        let mut text = format!("Suggestions: {}.", counts_text(all));
         for (heuristic, counts) in &counts {
             // Writing to a string can't fail.
-            let _ = write!(text, "\n- {heuristic} ({}): {}", heuristic.kind(), told(*counts));
+            let _ =
+                write!(text, "\n- {heuristic} ({}): {}", heuristic.kind(), counts_text(*counts));
         }
         if !history.is_empty() {
             text.push_str("\nThe newest:");
@@ -243,7 +244,7 @@ impl Operate for Stats {
     }
 }
 
-fn told(counts: SuggestionCounts) -> String {
+fn counts_text(counts: SuggestionCounts) -> String {
     format!(
         "{} made, {} acted on, {} expired, {} cleared, {} waiting",
         counts.made(),
