@@ -151,8 +151,8 @@ fn aside(recording: &Recording, order: &[String], left: Vec<(usize, Entry)>) -> 
     let last = recording.messages.len().saturating_sub(1);
     let mut messages: Vec<Left> = Vec::new();
     for message in aside.messages {
-        let behind = stood.get(&message.id).and_then(|place| order.get(*place..));
-        let next = behind.and_then(|rest| rest.iter().find_map(|id| places.get(id.as_str())));
+        let from_there = stood.get(&message.id).and_then(|place| order.get(*place..));
+        let next = from_there.and_then(|rest| rest.iter().find_map(|id| places.get(id.as_str())));
         messages.push(Left { before: next.copied().unwrap_or(last), message });
     }
     messages

@@ -26,7 +26,7 @@ struct Rollout {
     /// The answer that is being written, and whether one of its calls was answered already.
     open: Option<(usize, bool)>,
     /// The index of an answer whose tokens have not been reported.
-    untold: Option<usize>,
+    unreported: Option<usize>,
     /// The user's words, by the events.
     said: HashSet<String>,
     /// Exit codes from events.
@@ -77,7 +77,7 @@ impl Rollout {
             transcript: Transcript::default(),
             model: None,
             open: None,
-            untold: None,
+            unreported: None,
             said: HashSet::new(),
             exits: BTreeMap::new(),
             items: BTreeMap::new(),
@@ -187,7 +187,7 @@ impl Rollout {
             |(place, _)| place,
         );
         self.open = Some((place, false));
-        self.untold = Some(place);
+        self.unreported = Some(place);
         self.transcript.add(place, part);
         self.transcript.messages[place].records.push(raw);
     }
@@ -202,10 +202,10 @@ impl Rollout {
 
     fn output(&mut self, raw: &str, item: &Value, at: Option<i64>) {
         let id = text(&item["call_id"]);
-        let told = shown(&item["output"]);
-        let exit = told.exit.or_else(|| self.exits.get(id).copied());
-        let failed = told.failed || exit.is_some_and(|exit| exit != 0);
-        let answer = Answer { output: told.output, failed, exit, at };
+        let output = shown(&item["output"]);
+        let exit = output.exit.or_else(|| self.exits.get(id).copied());
+        let failed = output.failed || exit.is_some_and(|exit| exit != 0);
+        let answer = Answer { output: output.output, failed, exit, at };
         if !self.transcript.answer(id, answer, Some(raw)) {
             self.recording.skipped.count("function_call_output: of no known call");
         }
@@ -239,7 +239,7 @@ impl Rollout {
             "token_count" => {
                 self.open = None;
                 let usage = usage(&event["info"]["last_token_usage"]);
-                if let (Some(usage), Some(place)) = (usage, self.untold.take()) {
+                if let (Some(usage), Some(place)) = (usage, self.unreported.take()) {
                     self.transcript.messages[place].usage = Some(usage);
                 }
             }
@@ -270,12 +270,12 @@ impl Rollout {
             }
         }
         self.open = None;
-        self.untold = None;
+        self.unreported = None;
     }
 
     fn compacted(&mut self, raw: String, payload: &Value, at: Option<i64>) {
         self.open = None;
-        self.untold = None;
+        self.unreported = None;
         let mut summary = Recorded::new("", Role::Assistant, at);
         summary.standing = MessageKind::Summary;
         summary.records.push(raw);
@@ -331,26 +331,26 @@ fn is_of_user(text: &str, said: &HashSet<String>) -> bool {
     !text.is_empty() && (said.contains(text) || said.iter().any(|message| holds(&message)))
 }
 
-struct Told {
+struct Shown {
     output: String,
     exit: Option<i64>,
     failed: bool,
 }
 
 /// An answer is a text, a list of parts, or a text that is JSON with the text and the exit code in it.
-fn shown(output: &Value) -> Told {
+fn shown(output: &Value) -> Shown {
     let wrapped = output.as_str().filter(|it| it.starts_with("{\"output\""));
     let wrapped = wrapped.and_then(|it| serde_json::from_str::<Value>(it).ok());
     if let Some(wrapped) = wrapped {
         let exit = wrapped["metadata"]["exit_code"].as_i64();
-        return Told { output: text(&wrapped["output"]).to_owned(), exit, failed: false };
+        return Shown { output: text(&wrapped["output"]).to_owned(), exit, failed: false };
     }
     let failed = output["success"] == false;
     let inner = if output.is_object() { &output["content"] } else { output };
     let output = tools::content(inner);
     let exit = tools::exit(&output);
     let failed = failed || output.starts_with("apply_patch verification failed");
-    Told { output, exit, failed }
+    Shown { output, exit, failed }
 }
 
 fn division(tool: &str, input: &Value) -> Option<Division> {
@@ -388,8 +388,8 @@ pub(super) fn handed_on(tool: &str, input: &Value) -> Option<Division> {
     }
 }
 
-fn usage(told: &Value) -> Option<Usage> {
-    let count = |name: &str| told[name].is_u64().then(|| token_count(&told[name]));
+fn usage(given: &Value) -> Option<Usage> {
+    let count = |name: &str| given[name].is_u64().then(|| token_count(&given[name]));
     Some(Usage {
         input: count("input_tokens")?,
         cached: count("cached_input_tokens").unwrap_or_default(),

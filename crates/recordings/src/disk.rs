@@ -41,12 +41,12 @@ pub fn read(path: &Path) -> Result<Vec<Recording>, RecordingError> {
 /// [`read`] for several files and folders, whose sessions may have started one another; reports progress.
 pub fn read_all(
     paths: &[impl AsRef<Path>],
-    told: &mut dyn FnMut(Progress<'_>),
+    progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Vec<Recording>, RecordingError> {
     let mut recordings = Vec::new();
     for path in paths {
         let path = path.as_ref();
-        let found = found(path, told)?;
+        let found = found(path, progress)?;
         if found.is_empty() {
             return Err(RecordingError::NoneInFolder(path.to_owned()));
         }
@@ -79,14 +79,14 @@ pub fn parts(path: &Path) -> Vec<PathBuf> {
 
 fn found(
     path: &Path,
-    told: &mut dyn FnMut(Progress<'_>),
+    progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Vec<Recording>, RecordingError> {
     let kind = std::fs::metadata(path).map_err(|source| io_error(path, source))?;
     if kind.is_dir() {
-        return folder(path, told);
+        return folder(path, progress);
     }
-    let mut recordings = file(path, told)?;
-    let beside = beside(path, &recordings, told);
+    let mut recordings = file(path, progress)?;
+    let beside = beside(path, &recordings, progress);
     recordings.extend(beside);
     Ok(recordings)
 }
@@ -132,13 +132,16 @@ fn once_each(recordings: Vec<Recording>) -> Vec<Recording> {
     kept
 }
 
-fn file(path: &Path, told: &mut dyn FnMut(Progress<'_>)) -> Result<Vec<Recording>, RecordingError> {
+fn file(
+    path: &Path,
+    progress: &mut dyn FnMut(Progress<'_>),
+) -> Result<Vec<Recording>, RecordingError> {
     let found = detect::detect(path)?;
     let io = |source| io_error(path, source);
     let file = plain::open_named(path).map_err(io)?;
     let bytes = file.metadata().map_err(io)?.len();
-    told(Progress::Reading { file: path, read: 0, bytes });
-    let counted = Counted { file, path, bytes, read: 0, told };
+    progress(Progress::Reading { file: path, read: 0, bytes });
+    let counted = Counted { file, path, bytes, read: 0, progress };
     let from = BufReader::with_capacity(256 * 1024, counted);
     let recordings = of_format(found, path, from)?;
     let mut recordings: Vec<Recording> =
@@ -194,7 +197,7 @@ fn whole(from: impl BufRead, most: u64) -> io::Result<Option<Vec<u8>>> {
 fn beside(
     path: &Path,
     recordings: &[Recording],
-    told: &mut dyn FnMut(Progress<'_>),
+    progress: &mut dyn FnMut(Progress<'_>),
 ) -> Vec<Recording> {
     if !recordings.iter().any(|it| it.format == Format::ClaudeCode && it.parent.is_none()) {
         return Vec::new();
@@ -211,11 +214,11 @@ fn beside(
     }
     let mut found = Vec::new();
     for path in files {
-        match file(&path, told) {
+        match file(&path, progress) {
             Ok(read) => found.extend(read.into_iter().filter(|recording| {
                 recording.parent.as_ref().is_some_and(|parent| started_here(&parent.session))
             })),
-            Err(error) => refuse(&error, told),
+            Err(error) => refuse(&error, progress),
         }
     }
     found
@@ -231,16 +234,16 @@ fn session_of(path: &Path) -> Option<String> {
 
 fn folder(
     path: &Path,
-    told: &mut dyn FnMut(Progress<'_>),
+    progress: &mut dyn FnMut(Progress<'_>),
 ) -> Result<Vec<Recording>, RecordingError> {
     std::fs::read_dir(path).map_err(|source| io_error(path, source))?;
     let mut files = Vec::new();
     files_in(path, &mut files);
     let mut recordings = Vec::new();
     for path in files {
-        match file(&path, told) {
+        match file(&path, progress) {
             Ok(found) => recordings.extend(found),
-            Err(error) => refuse(&error, told),
+            Err(error) => refuse(&error, progress),
         }
     }
     Ok(recordings)
@@ -248,9 +251,9 @@ fn folder(
 
 /// Reports a file that can't be read. A folder holds other files too: those that are no session at all are not
 /// reported.
-fn refuse(error: &RecordingError, told: &mut dyn FnMut(Progress<'_>)) {
+fn refuse(error: &RecordingError, progress: &mut dyn FnMut(Progress<'_>)) {
     if !matches!(error, RecordingError::Unknown { .. } | RecordingError::Empty(_)) {
-        told(Progress::Refused(error));
+        progress(Progress::Refused(error));
     }
 }
 
@@ -290,7 +293,7 @@ struct Counted<'a> {
     path: &'a Path,
     bytes: u64,
     read: u64,
-    told: &'a mut dyn FnMut(Progress<'_>),
+    progress: &'a mut dyn FnMut(Progress<'_>),
 }
 
 impl Read for Counted<'_> {
@@ -300,7 +303,7 @@ impl Read for Counted<'_> {
         self.read += read as u64;
         if self.read / STEP > before {
             let (file, read, bytes) = (self.path, self.read, self.bytes);
-            (self.told)(Progress::Reading { file, read, bytes });
+            (self.progress)(Progress::Reading { file, read, bytes });
         }
         Ok(read)
     }

@@ -40,8 +40,8 @@ fn caller(
 ) -> Option<Parent> {
     let child = recordings[place];
     let key = child.session.rsplit(AGENT).next().unwrap_or_default();
-    let told = child.messages.iter().find(|it| it.role == Role::User).map(all_words);
-    let told = told.unwrap_or_default();
+    let words = child.messages.iter().find(|it| it.role == Role::User).map(all_words);
+    let words = words.unwrap_or_default();
     let parent_of = |place: usize| linked.get(&place).or(recordings[place].parent.as_ref());
     let calls = || {
         let candidates = recordings.iter().enumerate().filter(|(place, other)| {
@@ -60,8 +60,9 @@ fn caller(
         (0..recordings.len()).any(|place| parent_of(place) == Some(&this))
     };
     let named = calls().find(|(_, call)| call.output.as_ref().is_some_and(|it| it.contains(key)));
-    let (other, call) = named
-        .or_else(|| calls().find(|(other, call)| was_told(call, &told) && !taken(other, call)))?;
+    let (other, call) = named.or_else(|| {
+        calls().find(|(other, call)| was_prompted(call, &words) && !taken(other, call))
+    })?;
     Some(Parent { session: other.session.clone(), call: Some(call.id.clone()) })
 }
 
@@ -69,10 +70,10 @@ fn is_subagent(call: &ToolCall) -> bool {
     matches!(call.division, Some(Division::Subagent { .. }))
 }
 
-fn was_told(call: &ToolCall, told: &str) -> bool {
+fn was_prompted(call: &ToolCall, words: &str) -> bool {
     let Some(Division::Subagent { prompt, .. }) = &call.division else { return false };
     let prompt = prompt.trim();
-    !prompt.is_empty() && told.contains(prompt)
+    !prompt.is_empty() && words.contains(prompt)
 }
 
 fn all_words(message: &Recorded) -> String {

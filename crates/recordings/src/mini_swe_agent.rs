@@ -91,12 +91,12 @@ impl Trajectory {
         if !actions.is_empty() {
             calls.truncate(actions.len());
         }
-        if let Some((before, command, behind)) = block(&said) {
+        if let Some((before, command, after)) = block(&said) {
             if calls.is_empty() {
                 calls.push((None, command.to_owned()));
             }
             if calls.iter().any(|(_, it)| it.trim() == command) {
-                said = format!("{}{}", before.trim_end(), behind.trim_end());
+                said = format!("{}{}", before.trim_end(), after.trim_end());
             }
         }
         if !said.trim().is_empty() {
@@ -160,9 +160,9 @@ fn command(action: &Value) -> Option<(Option<String>, String)> {
 fn block(said: &str) -> Option<(&str, &str, &str)> {
     let fence = ["```mswea_bash_command", "```bash"].into_iter().find(|it| said.contains(it))?;
     let (before, rest) = said.split_once(fence)?;
-    let (command, behind) = rest.split_once("\n```")?;
-    let is_only = !behind.contains(fence);
-    is_only.then(|| (before, command.trim(), behind))
+    let (command, after) = rest.split_once("\n```")?;
+    let is_only = !after.contains(fence);
+    is_only.then(|| (before, command.trim(), after))
 }
 
 fn exit(output: &str) -> Option<i64> {
@@ -178,9 +178,9 @@ fn at(value: &Value, extra: &Value) -> Option<i64> {
     Some(millis)
 }
 
-fn usage(told: &Value) -> Option<Usage> {
-    let count = |names: [&str; 2]| names.iter().find_map(|name| told[*name].as_u64());
-    let details = [&told["prompt_tokens_details"], &told["input_tokens_details"]];
+fn usage(given: &Value) -> Option<Usage> {
+    let count = |names: [&str; 2]| names.iter().find_map(|name| given[*name].as_u64());
+    let details = [&given["prompt_tokens_details"], &given["input_tokens_details"]];
     Some(Usage {
         input: count(["prompt_tokens", "input_tokens"])?,
         cached: details.iter().find_map(|it| it["cached_tokens"].as_u64()).unwrap_or_default(),

@@ -198,13 +198,13 @@ pub(super) fn handed_on(tool: &str, input: &Value) -> Option<Division> {
 }
 
 /// `input` are those tokens that no cache had a part in.
-fn usage(told: &Value) -> Option<Usage> {
+fn usage(given: &Value) -> Option<Usage> {
     let count = token_count;
-    let cached = count(&told["cache"]["read"]);
+    let cached = count(&given["cache"]["read"]);
     let usage = Usage {
-        input: count(&told["input"]) + count(&told["cache"]["write"]) + cached,
+        input: count(&given["input"]) + count(&given["cache"]["write"]) + cached,
         cached,
-        output: count(&told["output"]) + count(&told["reasoning"]),
+        output: count(&given["output"]) + count(&given["reasoning"]),
     };
     (usage.input + usage.output > 0).then_some(usage)
 }

@@ -94,11 +94,11 @@ fn take(
         user.parts.push(words(text, true));
         user
     };
-    let mut told = match text(&value["type"]) {
+    let mut message = match text(&value["type"]) {
         "message" => {
             let inner = taken(&mut value, "message");
-            let Some(told) = said(&id, inner, at, &raw, transcript, recording) else { return };
-            told
+            let Some(message) = said(&id, inner, at, &raw, transcript, recording) else { return };
+            message
         }
         "compaction" => {
             let mut summary = Recorded::new(&id, Role::Assistant, at);
@@ -117,8 +117,8 @@ fn take(
         }
         _ => return recording.skipped.count(tools::kind(&value)),
     };
-    told.records.push(raw);
-    transcript.push(told);
+    message.records.push(raw);
+    transcript.push(message);
 }
 
 /// Returns the first record that a compaction left: its id, or in old files its line among those of the file, of
@@ -212,8 +212,8 @@ fn user_parts(content: &Value) -> Vec<RecordedPart> {
 }
 
 /// `input` are those tokens that no cache had a part in.
-fn usage(told: &Value) -> Option<Usage> {
-    let count = |name: &str| token_count(&told[name]);
+fn usage(given: &Value) -> Option<Usage> {
+    let count = |name: &str| token_count(&given[name]);
     let cached = count("cacheRead");
     let usage = Usage {
         input: count("input") + count("cacheWrite") + cached,

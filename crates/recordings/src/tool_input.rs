@@ -197,7 +197,7 @@ mod tests {
 
     use super::*;
 
-    fn told(input: &Value) -> Vec<(String, Option<String>, String)> {
+    fn edits_of(input: &Value) -> Vec<(String, Option<String>, String)> {
         let edits = edits(input, &["src/a.rs".to_owned()]);
         edits.into_iter().map(|edit| (edit.path, edit.before, edit.after)).collect()
     }
@@ -210,20 +210,20 @@ mod tests {
     fn one_edit_by_any_of_its_names_and_several_at_once() {
         for (old, new) in PAIRS {
             let input = json!({ "path": "src/a.rs", old: "one", new: "two" });
-            assert_eq!(told(&input), [replaced("one", "two")], "{old}");
+            assert_eq!(edits_of(&input), [replaced("one", "two")], "{old}");
         }
         let input = json!({ "file_path": "src/a.rs", "edits": [
             { "old_string": "one", "new_string": "two" },
             { "oldText": "three", "newText": "" },
         ] });
-        assert_eq!(told(&input), [replaced("one", "two"), replaced("three", "")]);
+        assert_eq!(edits_of(&input), [replaced("one", "two"), replaced("three", "")]);
     }
 
     #[test]
     fn a_whole_file_and_nothing_that_is_known() {
         let whole = ("src/a.rs".to_owned(), None, "all of it".to_owned());
-        assert_eq!(told(&json!({ "content": "all of it" })), [whole]);
-        assert_eq!(told(&json!({ "path": "src/a.rs", "how": 7 })), []);
+        assert_eq!(edits_of(&json!({ "content": "all of it" })), [whole]);
+        assert_eq!(edits_of(&json!({ "path": "src/a.rs", "how": 7 })), []);
         assert_eq!(edits(&json!({ "content": "nowhere" }), &[]), []);
     }
 
@@ -256,7 +256,7 @@ mod tests {
             let new = ("new.rs".to_owned(), None, "fn new() {}\n".to_owned());
             let removed = ("b.rs".to_owned(), None, String::new());
             let first = replaced("context\nold\n", "context\ntwo\n");
-            assert_eq!(told(&input), [new, first, replaced("gone\n", ""), removed]);
+            assert_eq!(edits_of(&input), [new, first, replaced("gone\n", ""), removed]);
         }
     }
 }

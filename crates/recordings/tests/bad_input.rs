@@ -15,10 +15,10 @@ fn refused(name: &str, content: &[u8]) -> String {
     let path = folder.path().join(name);
     fs::write(&path, content).unwrap();
     let error = read(&path).unwrap_err();
-    let told = error.to_string();
-    assert!(told.contains(name), "{told} names no file");
-    assert!(error.hint().ends_with('.'), "{told}");
-    told.split_once(&format!("{name}: ")).unwrap().1.to_owned()
+    let message = error.to_string();
+    assert!(message.contains(name), "{message} names no file");
+    assert!(error.hint().ends_with('.'), "{message}");
+    message.split_once(&format!("{name}: ")).unwrap().1.to_owned()
 }
 
 #[test]
@@ -81,8 +81,8 @@ fn what_is_no_session_is_refused_with_what_it_is() {
         (b"{\"a\":1}\n{\"info\":", "JSON of another program, not a recorded session"),
         (b"{\"info\":\n{}\n,\"messages\":[", "the JSON can't be read: EOF"),
     ] {
-        let told = refused("file.jsonl", content);
-        assert!(told.starts_with(why), "{told} is not: {why}");
+        let message = refused("file.jsonl", content);
+        assert!(message.starts_with(why), "{message} is not: {why}");
     }
 }
 
@@ -160,7 +160,7 @@ fn half_a_character_is_read_as_what_stands_for_it() {
 }
 
 #[test]
-fn a_damaged_file_in_a_folder_is_told_and_the_others_are_read() {
+fn a_damaged_file_in_a_folder_is_reported_and_the_others_are_read() {
     let folder = tempfile::tempdir().unwrap();
     let export = fs::read(fixture("opencode.json")).unwrap();
     fs::write(folder.path().join("a.json"), &export[..500]).unwrap();
@@ -227,19 +227,20 @@ fn a_session_that_is_cut_off_is_read_up_to_there() {
             for cut in [start + 1, start.midpoint(end), end - 1, end] {
                 let cut = whole.floor_char_boundary(cut);
                 let complete = if cut == end { start + line.len() } else { start };
-                let told = whole[..complete].lines().filter(|line| of_whole.contains(line));
+                let lines_of_messages =
+                    whole[..complete].lines().filter(|line| of_whole.contains(line));
                 let expected = of_cut(&whole[..complete]);
                 match (of_cut(&whole[..cut]), &expected) {
                     (Ok(found), Ok(expected)) => {
                         let found = records(&found);
                         assert_eq!(found, records(expected), "{name} up to {cut}");
-                        for line in told {
+                        for line in lines_of_messages {
                             assert!(found.contains(line), "{name} up to {cut}: {line} is lost");
                         }
                     }
                     (Err(error), Err(_)) => {
                         assert!(error.contains("cut: "), "{error}");
-                        assert_eq!(told.count(), 0, "{name} up to {cut}: {error}");
+                        assert_eq!(lines_of_messages.count(), 0, "{name} up to {cut}: {error}");
                     }
                     (found, expected) => {
                         panic!("{name} up to {cut}: {found:?} instead of {expected:?}")

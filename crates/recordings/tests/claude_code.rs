@@ -65,8 +65,8 @@ fn a_record_that_comes_late_leaves_nothing_of_the_conversation_behind() {
     // Records that hang on the last one belong to the conversation.
     let mut attached = line("attachment", "t", Some("y"));
     attached["attachment"] = json!({"type": "queued_command", "prompt": "And print it"});
-    let behind = [system("y", Some("a2"), "turn_duration"), attached];
-    let recording = of_lines(&[&conversation[..], &behind].concat());
+    let after = [system("y", Some("a2"), "turn_duration"), attached];
+    let recording = of_lines(&[&conversation[..], &after].concat());
     assert_eq!(ids(&recording), ["u1", "m-a1", "u2", "m-a2", "t"]);
 }
 

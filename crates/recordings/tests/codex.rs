@@ -56,7 +56,7 @@ fn by(user: bool, text: &str) -> (bool, String) {
 }
 
 #[test]
-fn a_compaction_that_tells_what_is_left_tells_the_summary_once() {
+fn a_compaction_that_lists_what_is_left_gives_the_summary_once() {
     let history = [
         item("developer", "Be brief."),
         item("user", "Sort the basket"),
@@ -111,7 +111,7 @@ fn what_is_left_may_be_named_by_its_id() {
 }
 
 #[test]
-fn a_compaction_that_does_not_tell_leaves_the_latest_that_the_user_said() {
+fn a_compaction_that_does_not_list_it_leaves_the_latest_that_the_user_said() {
     let compacted = json!({"message": SUMMARY});
     let opening = "<environment_context>\n  <cwd>/home/ada/shop</cwd>\n</environment_context>";
     let recording = session(&["Read the basket", "Sort it"], &compacted);
@@ -208,15 +208,15 @@ fn the_first_versions_wrote_one_document() {
 }
 
 #[test]
-fn what_the_program_wrote_is_known_by_its_role_and_by_what_events_tell_of_the_user() {
+fn what_the_program_wrote_is_known_by_its_role_and_by_what_events_say_of_the_user() {
     let agents = "# AGENTS.md instructions for /home/ada/shop\nPrices are in cents.";
     let before = [
         line("session_meta", &json!({"id": "c0de-8", "cwd": "/home/ada/shop"})),
         line("response_item", &item("developer", "Be brief.")),
         line("response_item", &item("user", agents)),
     ];
-    let of_user = |behind: &[Value]| {
-        let recording = of_lines(&[&before[..], behind].concat());
+    let of_user = |after: &[Value]| {
+        let recording = of_lines(&[&before[..], after].concat());
         recording.messages.iter().map(Recorded::is_of_user).collect::<Vec<_>>()
     };
     assert_eq!(of_user(&said("Read the basket")), [false, false, true]);

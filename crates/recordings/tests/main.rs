@@ -16,8 +16,8 @@ mod mini_swe_agent;
 mod opencode;
 mod pi;
 mod reading;
+mod rendered;
 mod swe_agent;
-mod told;
 
 use std::path::PathBuf;
 

@@ -59,7 +59,7 @@ fn a_command_that_the_user_ran_is_no_call_of_the_model() {
     assert_eq!(answers, [false, false, false, true]);
     assert_eq!(recording.messages[1].calls().count(), 1, "the model is shown it all the same");
     // Where no tokens are reported it may be the model's.
-    let mut untold = message("msg_1", "assistant", &[call]);
-    untold["info"]["tokens"] = Value::Null;
-    assert_eq!(of_text(&export(&[untold])).model_calls(), 1);
+    let mut unreported = message("msg_1", "assistant", &[call]);
+    unreported["info"]["tokens"] = Value::Null;
+    assert_eq!(of_text(&export(&[unreported])).model_calls(), 1);
 }

@@ -33,7 +33,7 @@ fn session(kept: &str) -> [Value; 9] {
 }
 
 #[test]
-fn a_compaction_keeps_what_is_behind_the_record_that_it_names() {
+fn a_compaction_keeps_what_is_after_the_record_that_it_names() {
     for kept in ["3", "3b", "4"] {
         assert_eq!(shown(&of_lines(&session(kept))), ["c", "4", "5", "6"], "from {kept}");
     }

@@ -6,7 +6,7 @@ use std::fs;
 use callstack_recordings::{Format, Progress, Recorded, Recording, parts, read, read_all};
 
 use crate::fixture;
-use crate::told::told;
+use crate::rendered::rendered;
 
 fn of(name: &str) -> Vec<Recording> {
     read(&fixture(name)).unwrap()
@@ -14,44 +14,44 @@ fn of(name: &str) -> Vec<Recording> {
 
 #[test]
 fn claude_code() {
-    insta::assert_snapshot!(told(&of("claude-code/5e55-0001.jsonl")));
+    insta::assert_snapshot!(rendered(&of("claude-code/5e55-0001.jsonl")));
 }
 
 #[test]
 fn claude_code_with_side_chains_in_the_session_itself() {
-    insta::assert_snapshot!(told(&of("claude-code-old.jsonl")));
+    insta::assert_snapshot!(rendered(&of("claude-code-old.jsonl")));
 }
 
 #[test]
 fn codex() {
     let files = ["codex.jsonl", "codex-child.jsonl", "codex-old.jsonl"].map(fixture);
-    insta::assert_snapshot!(told(&read_all(&files, &mut |_| {}).unwrap()));
+    insta::assert_snapshot!(rendered(&read_all(&files, &mut |_| {}).unwrap()));
 }
 
 #[test]
 fn pi() {
-    insta::assert_snapshot!(told(&of("pi.jsonl")));
+    insta::assert_snapshot!(rendered(&of("pi.jsonl")));
 }
 
 #[test]
 fn opencode() {
     let files = ["opencode-child.json", "opencode.json"].map(fixture);
-    insta::assert_snapshot!(told(&read_all(&files, &mut |_| {}).unwrap()));
+    insta::assert_snapshot!(rendered(&read_all(&files, &mut |_| {}).unwrap()));
 }
 
 #[test]
 fn swe_agent() {
-    insta::assert_snapshot!(told(&of("swe-agent.traj")));
+    insta::assert_snapshot!(rendered(&of("swe-agent.traj")));
 }
 
 #[test]
 fn mini_swe_agent() {
-    insta::assert_snapshot!(told(&of("mini-swe-agent.traj.json")));
+    insta::assert_snapshot!(rendered(&of("mini-swe-agent.traj.json")));
 }
 
 /// The name tells nothing: each is found out under any.
 #[test]
-fn formats_are_told_apart_by_content() {
+fn formats_are_recognized_by_content() {
     let folder = tempfile::tempdir().unwrap();
     for (name, format) in [
         ("claude-code/5e55-0001.jsonl", Format::ClaudeCode),
@@ -178,7 +178,7 @@ fn shown(recording: &Recording, id: &str) -> Vec<String> {
 }
 
 #[test]
-fn behind_a_compaction_the_model_is_shown_the_summary_and_what_was_kept() {
+fn after_a_compaction_the_model_is_shown_the_summary_and_what_was_kept() {
     let claude = &of("claude-code/5e55-0001.jsonl")[0];
     assert_eq!(shown(claude, "msg_12"), ["y2", "u6", "u7", "u8"]);
     assert_eq!(shown(claude, "msg_1"), ["u1", "u1a"]);
@@ -209,7 +209,7 @@ fn answers_are_counted_as_calls_of_the_model() {
 }
 
 #[test]
-fn a_long_file_tells_how_far_it_is_read() {
+fn a_long_file_reports_how_far_it_is_read() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("long.jsonl");
     let session = r#"{"type":"session","id":"long","cwd":"/","timestamp":"2026-01-01T00:00:00Z"}"#;
@@ -222,13 +222,13 @@ fn a_long_file_tells_how_far_it_is_read() {
         [session].into_iter().chain([line.as_str(); 120]).collect::<Vec<_>>().join("\n"),
     )
     .unwrap();
-    let mut told = Vec::new();
+    let mut progress_seen = Vec::new();
     let found = read_all(&[&path], &mut |progress| {
         if let Progress::Reading { read, bytes, .. } = progress {
-            told.push((read, bytes));
+            progress_seen.push((read, bytes));
         }
     });
     assert_eq!(found.unwrap()[0].messages.len(), 120);
-    assert!(told.len() >= 3 && told.is_sorted(), "{told:?}");
-    assert!(told.iter().all(|(read, bytes)| read <= bytes));
+    assert!(progress_seen.len() >= 3 && progress_seen.is_sorted(), "{progress_seen:?}");
+    assert!(progress_seen.iter().all(|(read, bytes)| read <= bytes));
 }

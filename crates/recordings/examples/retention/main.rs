@@ -221,7 +221,7 @@ fn kept(results: &str, evidence: &Evidence, lines: &[String], project: &str) -> 
 
 /// The evidence of the version before this one: the last commands, and files that were read or written.
 fn before(span: &[Activity], project: &str) -> Evidence {
-    let mut told = Evidence::default();
+    let mut evidence = Evidence::default();
     for activity in span {
         let Activity::Called(call) = activity else { continue };
         match &call.action {
@@ -229,21 +229,23 @@ fn before(span: &[Activity], project: &str) -> Evidence {
                 let line: String =
                     command.trim().lines().next().unwrap_or_default().chars().take(160).collect();
                 let line = command_line(&line, project);
-                told.commands.retain(|it| it.line != line);
-                told.commands
+                evidence.commands.retain(|it| it.line != line);
+                evidence
+                    .commands
                     .push(callstack_core::evidence::CommandRun { line, exits: Vec::new() });
             }
             Action::Read(path) => {
                 let path = callstack_core::evidence::terms::relative(path, project).to_owned();
-                if !told.read.contains(&path) {
-                    told.read.push(path);
+                if !evidence.read.contains(&path) {
+                    evidence.read.push(path);
                 }
             }
             Action::Wrote(paths) => {
                 for path in paths {
                     let path = callstack_core::evidence::terms::relative(path, project).to_owned();
-                    if told.written.iter().all(|it| it.path != path) {
-                        told.written
+                    if evidence.written.iter().all(|it| it.path != path) {
+                        evidence
+                            .written
                             .push(callstack_core::evidence::WrittenFile { path, hash: None });
                     }
                 }
@@ -251,9 +253,9 @@ fn before(span: &[Activity], project: &str) -> Evidence {
             Action::Other => {}
         }
     }
-    told.commands.drain(..told.commands.len().saturating_sub(6));
-    told.read.drain(..told.read.len().saturating_sub(12));
-    told
+    evidence.commands.drain(..evidence.commands.len().saturating_sub(6));
+    evidence.read.drain(..evidence.read.len().saturating_sub(12));
+    evidence
 }
 
 impl Tally {

@@ -88,7 +88,7 @@ fn branch(entries: &[Entry]) -> Vec<bool> {
     let bridges = bridges(entries, &places);
     let mut on = vec![false; entries.len()];
     let mut next = leaf(entries);
-    let first_behind = next.map_or(entries.len(), |leaf| leaf + 1);
+    let first_after = next.map_or(entries.len(), |leaf| leaf + 1);
     while let Some(place) = next {
         if std::mem::replace(&mut on[place], true) {
             break;
@@ -98,8 +98,8 @@ fn branch(entries: &[Entry]) -> Vec<bool> {
             bridges.iter().rfind(leads).map_or(parent, |bridge| bridge.last)
         });
     }
-    for place in first_behind..entries.len() {
-        on[place] = parent(place).is_some_and(|parent| parent + 1 >= first_behind && on[parent]);
+    for place in first_after..entries.len() {
+        on[place] = parent(place).is_some_and(|parent| parent + 1 >= first_after && on[parent]);
     }
     on
 }
@@ -130,8 +130,8 @@ fn bridges(entries: &[Entry], places: &HashMap<&str, usize>) -> Vec<Bridge> {
     let bridge = |(boundary, entry): (usize, &Entry)| {
         let What::Boundary { kept: Some(kept) } = &entry.what else { return None };
         let place = |id: &str| places.get(id).copied();
-        let mut behind = entries.iter().enumerate().skip(boundary + 1);
-        let summary = behind.find(|(_, entry)| {
+        let mut after = entries.iter().enumerate().skip(boundary + 1);
+        let summary = after.find(|(_, entry)| {
             matches!(entry.what, What::Boundary { .. } | What::User { summary: true, .. })
         });
         let summary = summary.filter(|(_, entry)| matches!(entry.what, What::User { .. }));

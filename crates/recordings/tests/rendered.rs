@@ -6,7 +6,7 @@ use callstack_core::framing::Division;
 use callstack_core::transcript::{MessageKind, Role, ToolCall};
 use callstack_recordings::{Left, Recorded, RecordedPart, Recording};
 
-pub(crate) fn told(recordings: &[Recording]) -> String {
+pub(crate) fn rendered(recordings: &[Recording]) -> String {
     let mut text = String::new();
     for recording in recordings {
         let Recording { format, session, parent, project, title, messages, left, skipped } =
