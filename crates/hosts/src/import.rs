@@ -42,12 +42,12 @@ pub fn unreadable(error: &RecordingError) -> EngineError {
     EngineError::new(kind, error.to_string()).with_hint(error.hint().to_owned())
 }
 
-/// Imports recordings as sessions and frames of a store. `told` is called with the indexes of the recording and the
+/// Imports recordings as sessions and frames of a store. `progress` is called with the indexes of the recording and the
 /// message that are next. A second import changes nothing.
 pub fn import(
     engine: &Engine,
     recordings: &[Recording],
-    told: &mut dyn FnMut(usize, usize),
+    progress: &mut dyn FnMut(usize, usize),
 ) -> Result<PastCounts, EngineError> {
     let kin = session_links::of(engine, recordings)?;
     let all: Vec<&Recording> = recordings.iter().chain(&kin.stored).collect();
@@ -62,7 +62,7 @@ pub fn import(
         let recording = all.get(session)?;
         message(recording, recording.messages.get(place)?)
     };
-    engine.take_over_sessions(&sessions, &message, told)
+    engine.take_over_sessions(&sessions, &message, progress)
 }
 
 fn session(recording: &Recording, parent: Option<&Parent>, all: &[&Recording]) -> PastSession {

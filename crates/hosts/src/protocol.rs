@@ -50,9 +50,9 @@ pub trait Host {
     /// which has no frames.
     fn is_aside(&self, prompt: &str) -> bool;
 
-    /// Passes the meaning of an event to `tell`, in the order in which things happened. A failure of `tell` is
+    /// Passes the meaning of an event to `notify`, in the order in which things happened. A failure of `notify` is
     /// returned at once.
-    fn event(&mut self, event: Self::Event, tell: &mut Tell<'_>) -> Result<(), EngineError>;
+    fn event(&mut self, event: Self::Event, notify: &mut Notify<'_>) -> Result<(), EngineError>;
 
     /// Returns the session whose deletion an event reports, which is then forgotten here. While frame mode is off,
     /// events are used for nothing else.
@@ -60,7 +60,7 @@ pub trait Host {
 }
 
 /// Receives the events of a session.
-pub type Tell<'f> = dyn FnMut(&str, SessionEvent) -> Result<(), EngineError> + 'f;
+pub type Notify<'f> = dyn FnMut(&str, SessionEvent) -> Result<(), EngineError> + 'f;
 
 /// An event of a session that is not a message.
 #[derive(Clone, Debug, PartialEq, Eq)]

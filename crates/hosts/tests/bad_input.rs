@@ -11,7 +11,7 @@ use crate::fixture;
 use crate::halves::{HALVES, NAMES, damaged};
 
 #[test]
-fn what_cannot_be_read_is_told_as_the_engine_tells_its_failures() {
+fn what_cannot_be_read_is_reported_as_the_engine_reports_its_failures() {
     let folder = tempfile::tempdir().unwrap();
     let empty = folder.path().join("empty");
     fs::write(&empty, "").unwrap();

@@ -58,45 +58,45 @@ impl Project {
 const RETURNED: &str = "The discount is right now.";
 
 #[test]
-fn new_frames_are_not_told_of_imported_sessions() {
+fn new_frames_are_not_shown_imported_sessions() {
     let project = Project::with(Settings::default());
     project.import("swe-agent.traj");
     let frame = project.push("here", "The discount is wrong again");
-    let told = project.context("here", &frame);
-    assert!(!told.contains(RETURNED), "{told}");
-    assert!(told.contains(r#"<sibling-status completed="0""#), "{told}");
+    let context = project.context("here", &frame);
+    assert!(!context.contains(RETURNED), "{context}");
+    assert!(context.contains(r#"<sibling-status completed="0""#), "{context}");
     // Work here is shown, however many imported sessions there are.
     project.call("here", "stack_frame_pop", json!({ "results": "Rounded at last." }));
     project.import("mini-swe-agent.traj.json");
     let next = project.push("next", "The discount is wrong once more");
-    let told = project.context("next", &next);
-    assert!(told.contains("Rounded at last.") && !told.contains("right now"), "{told}");
+    let context = project.context("next", &next);
+    assert!(context.contains("Rounded at last.") && !context.contains("right now"), "{context}");
     // Their own contexts are as they were.
     let own = project.engine.resolve("f1").unwrap();
     assert!(own.session.is_some_and(|it| project.context(&it, "f1").contains("discount")));
 }
 
 #[test]
-fn new_frames_are_told_of_imported_sessions_where_that_is_wanted() {
+fn new_frames_are_shown_imported_sessions_where_that_is_wanted() {
     let settings = Settings { imported_siblings: true, ..Settings::default() };
     let project = Project::with(settings);
     project.import("swe-agent.traj");
     let frame = project.push("here", "The discount is wrong again");
-    let told = project.context("here", &frame);
-    assert!(told.contains(RETURNED), "{told}");
+    let context = project.context("here", &frame);
+    assert!(context.contains(RETURNED), "{context}");
 }
 
 /// A session that works below an imported frame needs to know the frames there.
 #[test]
-fn frames_below_an_imported_one_are_told_what_stands_beside_them() {
+fn frames_below_an_imported_one_are_shown_what_stands_beside_them() {
     let project = Project::with(Settings::default());
     project.import("claude-code/5e55-0001.jsonl");
     for _ in 0..2 {
         project.call("5e55-0001", "stack_frame_pop", json!({ "results": "It is rounded." }));
     }
     let frame = project.push("5e55-0001", "Compute the discount of the basket");
-    let told = project.context("5e55-0001", &frame);
-    assert!(told.contains("The discount is computed in basket.py."), "{told}");
+    let context = project.context("5e55-0001", &frame);
+    assert!(context.contains("The discount is computed in basket.py."), "{context}");
 }
 
 #[test]

@@ -27,19 +27,20 @@ fn what_stands_for_the_frames_of_recordings_is_whole_and_true() {
 
 #[test]
 fn what_is_missing_or_not_true_is_found() {
-    let told = |change: &dyn Fn(&str) -> String| {
+    let judged_after = |change: &dyn Fn(&str) -> String| {
         let mut all = drawn();
         for fold in &mut all {
             fold.text = fold.text.lines().map(|line| change(line) + "\n").collect();
         }
         judged(&all)
     };
-    let none = told(&|line| if line.starts_with("- ") { String::new() } else { line.to_owned() });
+    let none =
+        judged_after(&|line| if line.starts_with("- ") { String::new() } else { line.to_owned() });
     assert!(none.wrong.is_empty() && !none.misses.is_empty(), "{none:#?}");
     for (said, wrong) in
         [(" +", " +1"), ("read whole: ", "read whole: no/"), ("failed, exit ", "exit 9")]
     {
-        let sum = told(&|line| line.replacen(said, wrong, 1));
+        let sum = judged_after(&|line| line.replacen(said, wrong, 1));
         assert!(!sum.wrong.is_empty(), "{wrong}: {sum:#?}");
     }
 }

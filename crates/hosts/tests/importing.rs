@@ -271,8 +271,8 @@ fn evidence_is_taken_of_every_program() {
         project.import(&fixture(name));
         let spans = project.engine.spans(session).unwrap();
         let mut folds = spans.iter().filter_map(|span| span.fold.as_ref());
-        let told = |text: &str| seen.iter().all(|words| text.contains(words));
-        assert!(folds.any(|fold| told(&fold.text)), "{name}: {spans:#?}");
+        let has_all = |text: &str| seen.iter().all(|words| text.contains(words));
+        assert!(folds.any(|fold| has_all(&fold.text)), "{name}: {spans:#?}");
     }
 }
 

@@ -94,12 +94,12 @@ fn they_are_stored_where_they_were_said() {
     let part = project.engine.read_log(&root, &LogRequest::default()).unwrap();
     let back: Vec<String> = part.entries.iter().map(|entry| entry.to_raw(true)).collect();
     let back = back.join("\n");
-    let mut behind = 0;
+    let mut last = 0;
     for record in &session.0 {
         // Results of calls stand with their calls, and so with the messages before these.
         let at = back.find(record.as_str()).unwrap_or_else(|| panic!("{record} in {back}"));
-        assert!(at >= behind || record.contains("tool_result"), "{record}");
-        behind = behind.max(at);
+        assert!(at >= last || record.contains("tool_result"), "{record}");
+        last = last.max(at);
     }
     assert_eq!(left.len(), 5);
     for word in ["zymurgy", "quillworts"] {

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use callstack_core::transcript::{CallState, Message, MessageKind, Part, PartBody, Role, ToolCall};
 use callstack_engine::{Engine, EngineError, Failure, HostMessage, Settings, SystemWorld};
-use callstack_hosts::protocol::{Host, SessionEvent, Tell, VERSION, read_requests, serve};
+use callstack_hosts::protocol::{Host, Notify, SessionEvent, VERSION, read_requests, serve};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -87,17 +87,17 @@ impl Host for Radio {
         prompt.starts_with("Name this flight")
     }
 
-    fn event(&mut self, event: Signal, tell: &mut Tell<'_>) -> Result<(), EngineError> {
+    fn event(&mut self, event: Signal, notify: &mut Notify<'_>) -> Result<(), EngineError> {
         if let Some(parent) = event.relays {
-            tell(&event.channel, SessionEvent::Child { parent, title: "Relay".to_owned() })?;
+            notify(&event.channel, SessionEvent::Child { parent, title: "Relay".to_owned() })?;
         }
         match event.kind.as_str() {
-            "over" => tell(&event.channel, SessionEvent::Idle),
+            "over" => notify(&event.channel, SessionEvent::Idle),
             "mayday" => {
                 let failure = Failure { stopped: false, message: "the engine is out".to_owned() };
-                tell(&event.channel, SessionEvent::Failed(failure))
+                notify(&event.channel, SessionEvent::Failed(failure))
             }
-            "silenced" => tell(&event.channel, SessionEvent::Deleted),
+            "silenced" => notify(&event.channel, SessionEvent::Deleted),
             _ => Ok(()),
         }
     }

@@ -150,7 +150,7 @@ fn changed(path: &str, value: &str) -> Bad {
 }
 
 #[test]
-fn the_session_goes_on_behind_each_of_them() {
+fn the_session_goes_on_after_each_of_them() {
     let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
     let mut bad = vec![
         changed("/info/tokens/input", "-5"),

@@ -73,13 +73,13 @@ fn main() -> ExitCode {
         if asked.show {
             println!("{}\n--- log\n{}--- judged", fold.text, log::shown(&fold.log));
         }
-        print!("{}", judged.told());
+        print!("{}", judged.text());
         sizes.add(fold);
         sum.add(judged);
     }
     println!("\n=== all");
     sizes.print();
-    println!("{}", sum.told_sums());
+    println!("{}", sum.sums_text());
     if sum.is_good() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 

@@ -4,8 +4,8 @@ use serde_json::json;
 use super::*;
 
 fn of(message: &Value) -> Vec<Activity> {
-    let told = activities(&message.to_string(), Path::new("/project"));
-    told.into_iter().map(|(_, activity)| activity).collect()
+    let found = activities(&message.to_string(), Path::new("/project"));
+    found.into_iter().map(|(_, activity)| activity).collect()
 }
 
 fn tool(name: &str, state: &Value) -> Value {
@@ -13,7 +13,7 @@ fn tool(name: &str, state: &Value) -> Value {
 }
 
 #[test]
-fn words_commands_and_files_are_told_and_our_own_tools_are_not() {
+fn words_commands_and_files_are_activities_and_our_own_tools_are_not() {
     let message = json!({"info": {"role": "assistant"}, "parts": [
         {"type": "text", "text": "I look."},
         {"type": "text", "text": "not said", "synthetic": true},
@@ -29,14 +29,14 @@ fn words_commands_and_files_are_told_and_our_own_tools_are_not() {
             "error": "no such text"})),
         tool("stack_frame_pop", &json!({"status": "completed", "output": "returned"})),
     ]});
-    let told = of(&message);
-    let called = |at: usize| match &told[at] {
+    let found = of(&message);
+    let called = |at: usize| match &found[at] {
         Activity::Called(call) => call.clone(),
         other => panic!("{other:?}"),
     };
-    assert_eq!(told.len(), 6, "{told:?}");
-    assert_eq!(told[0], Activity::Said("I look.".to_owned()));
-    assert_eq!(told[1], Activity::Thought("It may fail.".to_owned()));
+    assert_eq!(found.len(), 6, "{found:?}");
+    assert_eq!(found[0], Activity::Said("I look.".to_owned()));
+    assert_eq!(found[1], Activity::Thought("It may fail.".to_owned()));
     let run = called(2);
     assert_eq!((&run.action, run.exit), (&Action::Ran("make test".to_owned()), Some(2)));
     assert_eq!(run.output_text(), "3 passed");

@@ -47,7 +47,7 @@ fn a_user_message_keeps_apart_what_the_user_wrote_and_what_the_host_made() {
 }
 
 #[test]
-fn compactions_are_told_from_the_conversation() {
+fn compactions_are_distinguished_from_the_conversation() {
     let standing = |message: &Value| shown(message).message.standing;
     let request = json!({
         "info": { "id": "msg_1", "role": "user" },
@@ -209,7 +209,7 @@ fn written_files_are_those_that_a_tool_names_first_in_its_result() {
 }
 
 #[test]
-fn how_work_is_divided_is_told() {
+fn how_work_is_divided_is_recognized() {
     let todos = json!({ "todos": [
         { "content": "parser", "status": "in_progress", "priority": "high", "id": "1" },
         { "content": "tests", "status": "pending" },
@@ -249,7 +249,7 @@ fn how_work_is_divided_is_told() {
 }
 
 #[test]
-fn a_message_that_was_broken_off_is_told_from_a_reply() {
+fn a_message_that_was_broken_off_is_distinguished_from_a_reply() {
     let message = |error: Value| {
         json!({
             "info": { "id": "msg_2", "role": "assistant", "error": error },
@@ -262,7 +262,7 @@ fn a_message_that_was_broken_off_is_told_from_a_reply() {
 }
 
 #[test]
-fn files_that_were_written_are_told_relative_to_the_project() {
+fn files_that_were_written_are_named_relative_to_the_project() {
     let written = json!({
         "status": "completed",
         "input": { "filePath": "/project/src/a.rs", "content": "" },
@@ -275,7 +275,7 @@ fn files_that_were_written_are_told_relative_to_the_project() {
 }
 
 #[test]
-fn a_task_that_has_come_back_tells_what_of_it() {
+fn a_task_that_has_come_back_says_what_of_it() {
     let metadata = json!({"parentSessionId": "ses_a", "sessionId": "ses_b"});
     let background = json!({"sessionId": "ses_b", "background": true});
     let output = "<task id=\"ses_b\" state=\"completed\">\n<task_result>\nIt is </task_result> 6.\n\
@@ -297,8 +297,8 @@ fn a_task_that_has_come_back_tells_what_of_it() {
     assert_eq!(returned(with("error", "error", aborted)), stopped(true, aborted));
     let open = returned(json!({"status": "running", "metadata": metadata}));
     assert_eq!(open, stopped(true, "its caller was interrupted"));
-    let behind = json!({"status": "completed", "metadata": background, "output": "running"});
-    assert_eq!(returned(behind), None);
+    let in_background = json!({"status": "completed", "metadata": background, "output": "running"});
+    assert_eq!(returned(in_background), None);
     assert_eq!(returned(json!({"status": "error", "error": "unknown agent"})), None);
     assert_eq!(
         shown(&assistant(&json!([tool("bash", &with("completed", "output", ""))]))).tasks,

@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::decode::{decode_any, written};
-use crate::protocol::{self, Host, SessionEvent, Tell};
+use crate::protocol::{self, Host, Notify, SessionEvent};
 
 /// The name of this host in the store.
 pub const HOST: &str = "opencode";
@@ -63,24 +63,24 @@ impl Host for OpenCode {
         prompt.starts_with(TITLE_PROMPT)
     }
 
-    fn event(&mut self, event: Event, tell: &mut Tell<'_>) -> Result<(), EngineError> {
+    fn event(&mut self, event: Event, notify: &mut Notify<'_>) -> Result<(), EngineError> {
         let Some(session) = event.properties.session else { return Ok(()) };
         let info = event.properties.info.unwrap_or_default();
         if let ("session.created" | "session.updated", Some(parent)) =
             (event.kind.as_str(), info.parent)
         {
-            tell(&session, SessionEvent::Child { parent, title: info.title })?;
+            notify(&session, SessionEvent::Child { parent, title: info.title })?;
         }
         match event.kind.as_str() {
             "session.updated" => match info.revert {
                 Some(revert) => {
                     self.removed.insert(session.clone(), HashSet::new());
-                    tell(&session, SessionEvent::Undone { from: revert.message })?;
+                    notify(&session, SessionEvent::Undone { from: revert.message })?;
                 }
                 None => {
                     // Only a session that was seen undoing can be redone.
                     if let Some(removed) = self.removed.remove(&session) {
-                        tell(&session, SessionEvent::Redone { removed })?;
+                        notify(&session, SessionEvent::Redone { removed })?;
                     }
                 }
             },
@@ -93,12 +93,12 @@ impl Host for OpenCode {
             }
             "session.error" => {
                 let error = event.properties.error.unwrap_or_default();
-                tell(&session, SessionEvent::Failed(error.into()))?;
+                notify(&session, SessionEvent::Failed(error.into()))?;
             }
-            "session.idle" => tell(&session, SessionEvent::Idle)?,
+            "session.idle" => notify(&session, SessionEvent::Idle)?,
             "session.deleted" => {
                 self.removed.remove(&session);
-                tell(&session, SessionEvent::Deleted)?;
+                notify(&session, SessionEvent::Deleted)?;
             }
             _ => {}
         }

@@ -54,10 +54,10 @@ impl<'a, H: Host> Server<'a, H> {
             }
             Asked::Message(Message { session, id, text }) => {
                 let host = H::NAME.to_owned();
-                let told = UserMessage { session, host, text };
-                engine.user_message(&told)?;
+                let user_message = UserMessage { session, host, text };
+                engine.user_message(&user_message)?;
                 if let Some(message) = id {
-                    engine.record_files_at(&told.session, &message)?;
+                    engine.record_files_at(&user_message.session, &message)?;
                 }
                 Ok(json!({}))
             }

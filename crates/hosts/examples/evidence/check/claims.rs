@@ -160,9 +160,10 @@ fn change(line: &str) -> Option<Change> {
         change.ranges = span(inside.split_once(')')?.0).into_iter().collect();
         change.is_rough = true;
     }
-    let told = rest.split_once(": ").map_or("", |(_, told)| told);
-    let told = told.split("; why: ").next().filter(|it| !it.starts_with("why: ")).unwrap_or("");
-    for part in told.split("; ") {
+    let details = rest.split_once(": ").map_or("", |(_, details)| details);
+    let details =
+        details.split("; why: ").next().filter(|it| !it.starts_with("why: ")).unwrap_or("");
+    for part in details.split("; ") {
         if let Some(line) = unfenced(part) {
             change.lines.push((line.starts_with('+'), line.get(1..)?.to_owned()));
             continue;

@@ -75,7 +75,7 @@ fn is_of_project(file: &File, fold: &Drawn) -> bool {
 impl Judged {
     fn recall(&mut self, file: &File, changes: &[&Change], text: &str) {
         let names = file.names();
-        let told = changes.iter().find(|change| is_same(&change.path, &file.path));
+        let change = changes.iter().find(|change| is_same(&change.path, &file.path));
         for (became, names) in [
             (Became::Added, &names.added),
             (Became::Changed, &names.changed),
@@ -85,7 +85,7 @@ impl Judged {
                 self.wanted += 1;
                 if stands(text, name) {
                     self.named += 1;
-                } else if told.is_some_and(|change| is_counted(change, became, name)) {
+                } else if change.is_some_and(|change| is_counted(change, became, name)) {
                     self.counted += 1;
                 } else {
                     self.misses.push(format!("{} {became:?} {name}", file.path));
@@ -105,12 +105,12 @@ impl Judged {
     }
 
     /// Returns the gaps and the untrue claims, a line each.
-    pub(crate) fn told(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let misses = self.misses.iter().map(|miss| format!("  missing: {miss}\n"));
         misses.chain(self.wrong.iter().map(|wrong| format!("  not true: {wrong}\n"))).collect()
     }
 
-    pub(crate) fn told_sums(&self) -> String {
+    pub(crate) fn sums_text(&self) -> String {
         let found = self.named + self.counted;
         format!(
             "recall: {found} of {} functions, types and tests ({:.1} %), {} of them by a count\n\
@@ -139,8 +139,8 @@ fn stands(text: &str, name: &str) -> bool {
     let in_word = |char: char| char.is_alphanumeric() || char == '_';
     text.match_indices(name).any(|(at, _)| {
         let before = text[..at].chars().next_back();
-        let behind = text[at + name.len()..].chars().next();
-        !before.is_some_and(in_word) && !behind.is_some_and(in_word)
+        let after = text[at + name.len()..].chars().next();
+        !before.is_some_and(in_word) && !after.is_some_and(in_word)
     })
 }
 
@@ -244,9 +244,9 @@ fn of_ranges(change: &Change, file: &File) -> Truth {
     if last > new.len() {
         return False(format!("{} has {} lines", change.path, new.len()));
     }
-    let told: usize = change.ranges.iter().map(|(from, to)| to + 1 - from).sum();
+    let counted: usize = change.ranges.iter().map(|(from, to)| to + 1 - from).sum();
     let added = change.counts.map_or(0, |it| it.0);
-    holds(is_among(outside, &old) && (change.is_rough || told == added), || {
+    holds(is_among(outside, &old) && (change.is_rough || counted == added), || {
         format!(
             "lines of {} outside of the ranges are new, or there are not as many in them",
             change.path
@@ -254,13 +254,13 @@ fn of_ranges(change: &Change, file: &File) -> Truth {
     })
 }
 
-fn of_name(became: Became, told: &Named, names: &super::model::Names, file: &File) -> Truth {
+fn of_name(became: Became, named: &Named, names: &super::model::Names, file: &File) -> Truth {
     let of_kind = |became: Became| match became {
         Became::Added => &names.added,
         Became::Changed => &names.changed,
         Became::Removed => &names.removed,
     };
-    match told {
+    match named {
         Named::One(name) => {
             let last = name.rsplit(['.', ':']).next().unwrap_or(name);
             if of_kind(became).contains(last) || of_kind(became).contains(name) {
@@ -284,7 +284,7 @@ fn of_name(became: Became, told: &Named, names: &super::model::Names, file: &Fil
         }
         Named::Count(_) | Named::Pattern(..) => {
             let tests: BTreeSet<&String> = of_kind(became).iter().collect();
-            let (count, begin) = match told {
+            let (count, begin) = match named {
                 Named::Pattern(count, begin) => (*count, begin.as_str()),
                 Named::Count(count) => (*count, ""),
                 Named::One(_) => return Unknown,
@@ -328,10 +328,11 @@ fn of_check(line: &str, how: &str, fold: &Drawn) -> Truth {
         return False(format!("{line} was not run"));
     };
     let Kind::Ran { exit, .. } = &did.kind else { return Unknown };
-    if let Some(told) = how.trim_start_matches("failed, ").strip_prefix("exit ") {
-        let told: i64 = told.parse().unwrap_or(-1);
-        let known = exit.or_else(|| exit_told(&did.output)).or((!did.ok).then_some(1)).unwrap_or(0);
-        return holds(told == known, || format!("{line} ended with {known}"));
+    if let Some(claimed) = how.trim_start_matches("failed, ").strip_prefix("exit ") {
+        let claimed: i64 = claimed.parse().unwrap_or(-1);
+        let known =
+            exit.or_else(|| printed_exit(&did.output)).or((!did.ok).then_some(1)).unwrap_or(0);
+        return holds(claimed == known, || format!("{line} ended with {known}"));
     }
     let output = even(&did.output);
     let numbers = |text: &str, word: &str| -> Vec<u64> {
@@ -346,13 +347,13 @@ fn of_check(line: &str, how: &str, fold: &Drawn) -> Truth {
             .collect()
     };
     for word in ["passed", "failed"] {
-        for told in numbers(how, word) {
+        for claimed in numbers(how, word) {
             let seen: Vec<u64> = numbers(&output, word);
-            let is_seen = seen.contains(&told) || seen.iter().sum::<u64>() == told;
+            let is_seen = seen.contains(&claimed) || seen.iter().sum::<u64>() == claimed;
             let by_hand =
                 did.output.matches(if word == "passed" { "--- PASS" } else { "--- FAIL" }).count()
                     as u64;
-            if !is_seen && by_hand != told && !seen.is_empty() {
+            if !is_seen && by_hand != claimed && !seen.is_empty() {
                 return False(format!("{line} said {seen:?} {word}"));
             }
             if !is_seen && seen.is_empty() {
@@ -363,7 +364,7 @@ fn of_check(line: &str, how: &str, fold: &Drawn) -> Truth {
     True
 }
 
-fn exit_told(output: &str) -> Option<i64> {
+fn printed_exit(output: &str) -> Option<i64> {
     let rest = output
         .strip_prefix("Exit code ")
         .or_else(|| output.split_once("Process exited with code ").map(|(_, rest)| rest))?;

@@ -59,26 +59,26 @@ fn defined(path: &str, line: &str) -> Option<String> {
     let mut rest = bare;
     loop {
         let end = rest.find(|char| !is_name(char)).unwrap_or(rest.len());
-        let (word, behind) = rest.split_at(end);
+        let (word, after) = rest.split_at(end);
         if keywords.contains(&word) {
-            let mut behind = behind.trim_start_matches('*');
-            if !behind.starts_with(' ') {
+            let mut after = after.trim_start_matches('*');
+            if !after.starts_with(' ') {
                 return None;
             }
-            behind = behind.trim_start();
-            if word == "func" && behind.starts_with('(') {
-                behind = behind.split_once(')')?.1.trim_start();
+            after = after.trim_start();
+            if word == "func" && after.starts_with('(') {
+                after = after.split_once(')')?.1.trim_start();
             }
-            let behind = behind.strip_prefix("self.").unwrap_or(behind);
-            let end = behind.find(|char| !is_name(char)).unwrap_or(behind.len());
-            let name = behind.get(..end)?;
-            let is_alias = word == "type" && kind_of(path) == "go" && behind.starts_with('(');
+            let after = after.strip_prefix("self.").unwrap_or(after);
+            let end = after.find(|char| !is_name(char)).unwrap_or(after.len());
+            let name = after.get(..end)?;
+            let is_alias = word == "type" && kind_of(path) == "go" && after.starts_with('(');
             return (!name.is_empty() && !is_alias).then(|| name.to_owned());
         }
         if !BEFORE.contains(&word) {
             break;
         }
-        rest = behind.trim_start();
+        rest = after.trim_start();
         if rest.starts_with('(') {
             rest = rest.split_once(')')?.1.trim_start();
         }
@@ -87,9 +87,9 @@ fn defined(path: &str, line: &str) -> Option<String> {
         return in_script(bare, indent(line));
     }
     if kind_of(path).ends_with("sh") {
-        let (name, behind) = bare.split_once("()")?;
+        let (name, after) = bare.split_once("()")?;
         let fits = name.chars().all(|char| is_name(char) || char == '-') && !name.is_empty();
-        return (fits && behind.trim_start().starts_with('{')).then(|| name.to_owned());
+        return (fits && after.trim_start().starts_with('{')).then(|| name.to_owned());
     }
     None
 }
@@ -128,9 +128,9 @@ fn in_script(bare: &str, indent: usize) -> Option<String> {
         rest = rest.strip_prefix(word).unwrap_or(rest);
     }
     let end = rest.find(|char| !is_name(char)).filter(|end| *end > 0)?;
-    let (name, behind) = rest.split_at(end);
+    let (name, after) = rest.split_at(end);
     let even = rest.matches('(').count() == rest.matches(')').count();
-    let fits = indent > 0 && behind.starts_with('(') && rest.trim_end().ends_with('{') && even;
+    let fits = indent > 0 && after.starts_with('(') && rest.trim_end().ends_with('{') && even;
     (fits && !OTHERS.contains(&name)).then(|| name.to_owned())
 }
 
