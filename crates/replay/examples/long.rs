@@ -91,8 +91,8 @@ fn one(file: &Path) -> io::Result<()> {
 /// Returns the processor time of this process in seconds, where the system reports it: other programs may use the
 /// processor meanwhile.
 fn worked() -> Option<f64> {
-    let told = std::fs::read_to_string("/proc/self/schedstat").ok()?;
-    Some(told.split_whitespace().next()?.parse::<f64>().ok()? / 1e9)
+    let content = std::fs::read_to_string("/proc/self/schedstat").ok()?;
+    Some(content.split_whitespace().next()?.parse::<f64>().ok()? / 1e9)
 }
 
 /// Returns the most memory that this process had, where the system reports it.

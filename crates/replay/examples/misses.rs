@@ -23,7 +23,7 @@ fn main() -> ExitCode {
             }
         };
         for recording in recordings.iter().filter(|it| it.model_calls() as u64 >= LONG) {
-            let _infallible = write!(out, "{file}\n{}", told(recording));
+            let _infallible = write!(out, "{file}\n{}", report(recording));
         }
     }
     match std::io::stdout().write_all(out.as_bytes()) {
@@ -32,7 +32,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn told(recording: &Recording) -> String {
+fn report(recording: &Recording) -> String {
     let replay = Replay::in_ways(recording, &Policy::default(), &[Strategy::Frames], &mut |_| {});
     let figures = |figures: &[(Strategy, callstack_replay::Figures)]| {
         let of = |way| figures.iter().find(|(it, _)| *it == way).map(|(_, it)| it.whole());

@@ -54,7 +54,7 @@ fn measure(file: &Path) -> Result<(), Box<dyn std::error::Error>> {
         "  request  recorded  calls stay  calls leave  of recorded  closed since  of recorded"
     );
     let mut session = Session::default();
-    let (mut recorded_all, mut leaves_all, mut since_all, mut behind) = (0, 0, 0, false);
+    let (mut recorded_all, mut leaves_all, mut since_all, mut any) = (0, 0, 0, false);
     for line in text.lines() {
         let request: Value = serde_json::from_str(line)?;
         let messages = request[2].as_array().ok_or("a line has no messages")?;
@@ -71,8 +71,8 @@ fn measure(file: &Path) -> Result<(), Box<dyn std::error::Error>> {
             share(leaves, recorded),
             share(since, recorded)
         );
-        behind |= !session.spans.is_empty();
-        if behind {
+        any |= !session.spans.is_empty();
+        if any {
             recorded_all += recorded;
             leaves_all += leaves;
             since_all += since;

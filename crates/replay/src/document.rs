@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use callstack_core::frame::Status;
 use serde_json::{Map, Value, json};
 
+use crate::format::rounded;
 use crate::outline::{Bar, Outline};
 use crate::report::{Report, SessionReport};
-use crate::told::rounded;
 use crate::ways::Strategy;
 
 /// Characters of a frame's results in the list of frames.
@@ -88,8 +88,8 @@ impl Parts {
 
 /// Tokens of the frames right below one.
 fn below(bars: &[Bar], around: &Bar) -> u64 {
-    let behind = bars.iter().skip_while(|bar| bar.num != around.num).skip(1);
-    let inside = behind.take_while(|bar| bar.depth > around.depth);
+    let after = bars.iter().skip_while(|bar| bar.num != around.num).skip(1);
+    let inside = after.take_while(|bar| bar.depth > around.depth);
     let direct = inside.filter(|bar| bar.depth == around.depth + 1);
     direct.map(|bar| bar.tokens.1.saturating_sub(bar.tokens.0)).sum()
 }

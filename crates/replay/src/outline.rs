@@ -8,9 +8,9 @@ use callstack_core::frame::{Frame, FrameNum, Status};
 use callstack_core::secrets::{mask, take_to_token_budget};
 use callstack_core::transcript::{PartBody, Role, Span};
 
+use crate::format::lines_of;
 use crate::replay::Replay;
 use crate::session::{PieceKind, Session};
-use crate::told::lines_of;
 use crate::ways::Strategy;
 
 /// Tokens of a line of a frame's log.
@@ -157,9 +157,9 @@ impl Drawing<'_> {
     /// The messages of a frame inside another one.
     fn messages(&self, frame: FrameNum, around: &Range<usize>) -> Range<usize> {
         let Some(span) = self.spans.get(&frame) else { return around.end..around.end };
-        let behind = |id: &Option<String>| self.places.get(id.as_deref()?).map(|at| at + 1);
-        let close = span.close.as_ref().and_then(|close| behind(&close.message));
-        let from = behind(&span.open.message).unwrap_or(around.start);
+        let place_after = |id: &Option<String>| self.places.get(id.as_deref()?).map(|at| at + 1);
+        let close = span.close.as_ref().and_then(|close| place_after(&close.message));
+        let from = place_after(&span.open.message).unwrap_or(around.start);
         let from = from.clamp(around.start, around.end);
         from..close.unwrap_or(around.end).clamp(from, around.end)
     }

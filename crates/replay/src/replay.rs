@@ -54,11 +54,11 @@ impl Replay {
         recording: &Recording,
         policy: &frames::Policy,
         ways: &[Strategy],
-        told: &mut dyn FnMut(Progress),
+        progress: &mut dyn FnMut(Progress),
     ) -> Self {
         let mut session = Session::of(recording);
         let calls = session.calls.len();
-        told(Progress { call: 0, calls });
+        progress(Progress { call: 0, calls });
         let whole = linear(&session);
         let fit = Fit::of(&session, &whole);
         let used = used(&session, &whole);
@@ -76,7 +76,7 @@ impl Replay {
                 Strategy::Masking => masking::requests(&mut session),
                 Strategy::Window => window::requests(&session),
                 Strategy::Frames => {
-                    let mut done = |call| told(Progress { call, calls });
+                    let mut done = |call| progress(Progress { call, calls });
                     let framed = frames::requests(&mut session, policy, &fit, &mut done);
                     (all_frames, spans) = (framed.frames, framed.spans);
                     framed.requests

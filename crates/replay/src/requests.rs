@@ -115,7 +115,7 @@ impl<'r> Played<'r> {
         self.added.clear();
         let splices = &self.requests.splices[begin..end];
         // A rebuilt request may begin as before all the same.
-        let before = self.is_made_anew(splices).then(|| self.request.clone());
+        let before = self.is_rebuilt(splices).then(|| self.request.clone());
         for splice in splices {
             self.apply(splice);
         }
@@ -128,7 +128,7 @@ impl<'r> Played<'r> {
         true
     }
 
-    fn is_made_anew(&self, splices: &[Splice]) -> bool {
+    fn is_rebuilt(&self, splices: &[Splice]) -> bool {
         let mut len = self.request.len();
         splices.iter().any(|splice| {
             let all = splice.removed == len && len > 0;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct SentMessages {
     left: Arc<[usize]>,
-    behind: Range<usize>,
+    after: Range<usize>,
 }
 
 impl Default for SentMessages {
@@ -18,13 +18,13 @@ impl Default for SentMessages {
 }
 
 impl SentMessages {
-    pub(crate) fn new(left: Arc<[usize]>, behind: Range<usize>) -> Self {
-        Self { left, behind }
+    pub(crate) fn new(left: Arc<[usize]>, after: Range<usize>) -> Self {
+        Self { left, after }
     }
 
     /// Their number.
     pub fn len(&self) -> usize {
-        self.left.len() + self.behind.len()
+        self.left.len() + self.after.len()
     }
 
     /// Whether there is none.
@@ -34,8 +34,8 @@ impl SentMessages {
 
     /// The message at a place.
     pub fn get(&self, place: usize) -> Option<usize> {
-        let behind = || self.behind.clone().nth(place - self.left.len());
-        self.left.get(place).copied().or_else(behind)
+        let after = || self.after.clone().nth(place - self.left.len());
+        self.left.get(place).copied().or_else(after)
     }
 
     /// The first message.
@@ -56,14 +56,13 @@ impl SentMessages {
     /// The messages from a place on.
     pub fn from(&self, place: usize) -> impl DoubleEndedIterator<Item = usize> {
         let left = &self.left[place.min(self.left.len())..];
-        let behind = self.behind.start + place.saturating_sub(self.left.len())..self.behind.end;
-        left.iter().copied().chain(behind)
+        let after = self.after.start + place.saturating_sub(self.left.len())..self.after.end;
+        left.iter().copied().chain(after)
     }
 
     /// Whether others stand at its beginning.
     pub fn starts_with(&self, other: &Self) -> bool {
-        let goes_on =
-            Arc::ptr_eq(&self.left, &other.left) && self.behind.start == other.behind.start;
+        let goes_on = Arc::ptr_eq(&self.left, &other.left) && self.after.start == other.after.start;
         self.len() >= other.len()
             && (goes_on || self.iter().zip(other.iter()).all(|(one, other)| one == other))
     }
@@ -74,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_are_what_was_left_and_what_came_behind() {
+    fn messages_are_what_was_left_and_what_came_after() {
         let left: Arc<[usize]> = Arc::new([3, 4]);
         let shown = SentMessages::new(Arc::clone(&left), 5..8);
         assert_eq!(shown.iter().collect::<Vec<_>>(), [3, 4, 5, 6, 7]);

@@ -136,9 +136,9 @@ impl Session {
 
     /// Returns the agent's words and calls in some messages.
     pub(crate) fn happened(&self, messages: Range<usize>) -> &[Activity] {
-        let behind = |message: usize| self.happened.get(message).copied();
-        let from = messages.start.checked_sub(1).map_or(Some(0), behind);
-        let to = messages.end.checked_sub(1).map_or(Some(0), behind);
+        let count_at = |message: usize| self.happened.get(message).copied();
+        let from = messages.start.checked_sub(1).map_or(Some(0), count_at);
+        let to = messages.end.checked_sub(1).map_or(Some(0), count_at);
         from.zip(to).and_then(|(from, to)| self.activities.get(from..to)).unwrap_or_default()
     }
 

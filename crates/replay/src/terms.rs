@@ -30,9 +30,9 @@ mod tests {
                 all.insert(term.into_owned());
             },
         );
-        let told: Vec<_> = all.iter().map(String::as_str).collect();
+        let found: Vec<_> = all.iter().map(String::as_str).collect();
         assert_eq!(
-            told,
+            found,
             [
                 "/home/me/src/date.rs",
                 "42",

@@ -27,11 +27,11 @@ impl Wanted {
             return false;
         }
         let begins = text.match_indices(&**first).filter_map(|(at, found)| {
-            let behind = &text[at + found.len()..];
-            behind.strip_prefix('\n').or_else(|| behind.strip_prefix("\r\n"))
+            let after = &text[at + found.len()..];
+            after.strip_prefix('\n').or_else(|| after.strip_prefix("\r\n"))
         });
-        begins.into_iter().any(|behind| {
-            let mut lines = behind.lines();
+        begins.into_iter().any(|after| {
+            let mut lines = after.lines();
             let mut is_next = |is: &dyn Fn(&str) -> bool| {
                 lines.next().is_some_and(|line| is(line) || plain(line).any(is))
             };
@@ -44,11 +44,11 @@ impl Wanted {
 /// Returns a line without its number, for each way in which tools separate numbers.
 fn plain(line: &str) -> impl Iterator<Item = &str> {
     let digits = line.trim_start_matches(' ');
-    let behind = digits.trim_start_matches(|char: char| char.is_ascii_digit());
-    let is_numbered = behind.len() < digits.len();
+    let after = digits.trim_start_matches(|char: char| char.is_ascii_digit());
+    let is_numbered = after.len() < digits.len();
     ["→", "\t", "| ", "|", ": ", ":"]
         .into_iter()
-        .filter_map(move |mark| behind.strip_prefix(mark).filter(|_| is_numbered))
+        .filter_map(move |mark| after.strip_prefix(mark).filter(|_| is_numbered))
 }
 
 #[cfg(test)]
@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_stands_as_it_is_or_behind_numbers() {
+    fn a_text_stands_as_it_is_or_after_numbers() {
         let wanted = "fn one() {\n    two()\n}";
         for text in [
             "fn one() {\n    two()\n}\n",

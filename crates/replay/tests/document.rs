@@ -35,15 +35,15 @@ fn each_frame_has_its_result_its_files_and_its_log() {
         assert_eq!(details["artifacts"], json!(bar.files));
         assert_eq!(details["results"].as_str().unwrap_or_default(), bar.results);
         let log = &document["logs"][&handle];
-        let told = log["messages"].as_array().unwrap();
-        assert_eq!(told.len(), bar.log.len());
+        let messages = log["messages"].as_array().unwrap();
+        assert_eq!(messages.len(), bar.log.len());
         assert_eq!(log["total"], bar.log.len() + bar.more);
-        for (line, message) in bar.log.iter().zip(told) {
+        for (line, message) in bar.log.iter().zip(messages) {
             assert_eq!(message["parts"][0]["text"], line.text);
         }
     }
-    let told = |has: fn(&Bar) -> bool| outline.frames.iter().any(has);
-    assert!(told(|bar| !bar.files.is_empty()) && told(|bar| !bar.log.is_empty()));
+    let any = |has: fn(&Bar) -> bool| outline.frames.iter().any(has);
+    assert!(any(|bar| !bar.files.is_empty()) && any(|bar| !bar.log.is_empty()));
     let paths = frames.iter().flat_map(|frame| frame["files"].as_array().unwrap());
     for path in paths.map(|path| path.as_str().unwrap()) {
         assert!(!path.contains(" +") && !path.contains('\u{2212}'), "{path}");
@@ -51,7 +51,7 @@ fn each_frame_has_its_result_its_files_and_its_log() {
 }
 
 #[test]
-fn a_frame_stands_below_the_one_around_it_and_tells_its_own_tokens() {
+fn a_frame_stands_below_the_one_around_it_and_counts_its_own_tokens() {
     let (_, outline, document) = of_sessions(1);
     let frames = document["frames"]["frames"].as_array().unwrap();
     let number = |frame: &Value, field: &str| frame[field].as_u64().unwrap();
@@ -89,7 +89,7 @@ fn calls_are_those_of_the_report() {
 }
 
 #[test]
-fn frames_of_several_sessions_are_told_apart() {
+fn frames_of_several_sessions_are_kept_apart() {
     let (_, outline, document) = of_sessions(2);
     let frames = document["frames"]["frames"].as_array().unwrap();
     let mut handles: Vec<&str> =

@@ -80,14 +80,14 @@ fn times_without_sense_are_no_pause_or_one() {
 }
 
 #[test]
-fn how_far_it_is_is_told_with_each_call() {
-    let mut told = Vec::new();
+fn progress_is_reported_with_each_call() {
+    let mut seen = Vec::new();
     let ways = [Strategy::Frames];
     let replay = Replay::in_ways(&work(), &Policy::default(), &ways, &mut |progress| {
-        told.push((progress.call, progress.calls));
+        seen.push((progress.call, progress.calls));
     });
     let calls = replay.session.calls.len();
-    assert_eq!(told, (0..=calls).map(|call| (call, calls)).collect::<Vec<_>>());
+    assert_eq!(seen, (0..=calls).map(|call| (call, calls)).collect::<Vec<_>>());
 }
 
 #[test]
@@ -301,8 +301,8 @@ fn a_call_and_its_result_go_together() {
                 for call in pieces.iter().filter(|piece| piece.kind == PieceKind::Call) {
                     let id = replay.session.items.get(call.item).id.as_str();
                     let result = format!("{id}/result");
-                    let told = ids.contains(&result.as_str());
-                    assert_eq!(ids.contains(&id), told, "{way:?}: {id} without its result");
+                    let has_result = ids.contains(&result.as_str());
+                    assert_eq!(ids.contains(&id), has_result, "{way:?}: {id} without its result");
                 }
             }
         }
@@ -350,8 +350,8 @@ fn an_edit_whose_text_is_gone_costs_a_read() {
     assert_eq!((frames.edits, frames.verbatim), (3, 1), "what it wrote itself is still there");
     assert_eq!((frames.reads, frames.read_calls), (1, 1), "read once, it is there");
     let misses = replay.misses(Strategy::Frames);
-    let told: Vec<_> = misses.iter().map(|miss| (miss.call, miss.texts.concat())).collect();
-    assert_eq!(told, [(6, lines(107, 109)), (7, lines(120, 120))]);
+    let found: Vec<_> = misses.iter().map(|miss| (miss.call, miss.texts.concat())).collect();
+    assert_eq!(found, [(6, lines(107, 109)), (7, lines(120, 120))]);
     let is_read = |miss: &Miss| {
         let held = miss.held.map(|(_, kind, item)| (kind, &replay.session.items.get(item).text));
         held == Some((PieceKind::Result, &program("date", 400)))
@@ -368,7 +368,7 @@ fn an_edit_whose_text_is_gone_costs_a_read() {
 }
 
 #[test]
-fn a_file_that_is_written_anew_without_its_text_costs_a_read() {
+fn a_file_that_is_rewritten_without_its_text_costs_a_read() {
     let write = |file| write(file, "all new");
     let replay = replay(&edited(&[write("/home/me/app/src/date.rs"), write("new.rs")]));
     let frames = replay.figures(Strategy::Frames);
@@ -406,7 +406,7 @@ fn without_its_pauses_a_session_keeps_its_cache() {
 }
 
 #[test]
-fn what_is_shown_in_one_step_is_told() {
+fn what_is_shown_in_one_step_is_reported() {
     let recording = SessionBuilder::new()
         .user("Look")
         .agent(vec![read("a.rs", &program("a", 300)), read("b.rs", &program("b", 300))])

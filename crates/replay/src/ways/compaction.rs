@@ -37,7 +37,7 @@ pub fn requests(session: &mut Session, fit: &Fit) -> Requests {
         } else {
             // A recorded compaction begins a new context.
             compacted = compacted.filter(|made| shown.first() == Some(made.first));
-            let request = behind(session, &shown, compacted);
+            let request = after_compaction(session, &shown, compacted);
             estimated = weigh(session, &request);
             all.replace(request);
         }
@@ -50,7 +50,7 @@ pub fn requests(session: &mut Session, fit: &Fit) -> Requests {
             let summary = session.items.ours(&id, &summary);
             let first = shown.first().unwrap_or_default();
             compacted = Some(Compacted { first, from, summary });
-            let request = behind(session, &shown, compacted);
+            let request = after_compaction(session, &shown, compacted);
             estimated = weigh(session, &request);
             all.replace(request);
         }
@@ -68,7 +68,11 @@ struct Compacted {
     summary: ItemNum,
 }
 
-fn behind(session: &Session, shown: &SentMessages, compacted: Option<Compacted>) -> Vec<ItemNum> {
+fn after_compaction(
+    session: &Session,
+    shown: &SentMessages,
+    compacted: Option<Compacted>,
+) -> Vec<ItemNum> {
     let from = compacted.map_or(0, |made| made.from);
     let kept = items(session, shown.iter().filter(|at| *at >= from));
     compacted.map(|made| made.summary).into_iter().chain(kept).collect()

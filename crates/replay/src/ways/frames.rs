@@ -80,7 +80,7 @@ pub fn requests(
     session: &mut Session,
     policy: &Policy,
     fit: &Fit,
-    told: &mut dyn FnMut(usize),
+    progress: &mut dyn FnMut(usize),
 ) -> Framed {
     let mut work = Work::new(session, policy, *fit);
     let mut requests = Requests::default();
@@ -90,7 +90,7 @@ pub fn requests(
         let changed = work.request(&call);
         requests.begin();
         requests.splice(changed.at, changed.removed.len(), changed.added);
-        told(number + 1);
+        progress(number + 1);
     }
     let Work { frames, spans, .. } = work;
     Framed { requests, frames, spans }
@@ -172,7 +172,7 @@ impl<'s> Work<'s> {
     fn read_up_to(&mut self, call: &Call) {
         self.paused = self.policy.pauses && is_paused(self.last_at, call.at);
         if !call.shown.starts_with(&self.shown) {
-            self.begin_behind_compaction();
+            self.begin_after_compaction();
         }
         let users = self.sent.users.len();
         for at in call.shown.from(self.shown.len()) {
@@ -199,7 +199,7 @@ impl<'s> Work<'s> {
         }
     }
 
-    fn begin_behind_compaction(&mut self) {
+    fn begin_after_compaction(&mut self) {
         let open = self.spans.iter().filter(|span| span.close.is_none());
         let open = open.map(|span| {
             let kind =

@@ -160,9 +160,9 @@ impl Work<'_> {
         if place == 0 {
             return &self.spans;
         }
-        let behind = |span: &&Span| self.place_of_open(span).is_some_and(|open| open >= place);
-        let behind = self.spans.iter().rev().take_while(behind).count();
-        &self.spans[self.spans.len() - behind..]
+        let is_after = |span: &&Span| self.place_of_open(span).is_some_and(|open| open >= place);
+        let count = self.spans.iter().rev().take_while(is_after).count();
+        &self.spans[self.spans.len() - count..]
     }
 }
 

@@ -173,9 +173,9 @@ impl Sent {
         let mut rest = slots;
         for place in from..self.shown.len() {
             let end = rest.iter().take_while(|slot| slot.place == place).count();
-            let (these, behind) = rest.split_at(end);
+            let (these, after) = rest.split_at(end);
             self.put(items, place, these.iter().copied());
-            rest = behind;
+            rest = after;
         }
     }
 
@@ -321,8 +321,8 @@ impl Sent {
             slot.is_whole = false;
         }
         // Later reasoning had another prefix.
-        let behind = self.hollow.partition_point(|(hollow, _)| *hollow <= place);
-        self.hollow[behind..].iter_mut().for_each(|(_, gone)| *gone = true);
+        let first = self.hollow.partition_point(|(hollow, _)| *hollow <= place);
+        self.hollow[first..].iter_mut().for_each(|(_, gone)| *gone = true);
         let is_gone = |slot: &Slot| {
             let found = self.hollow.binary_search_by_key(&slot.place, |(place, _)| *place);
             found.is_ok_and(|found| self.hollow[found].1)
