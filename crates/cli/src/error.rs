@@ -12,7 +12,7 @@ use callstack_store::StoreError;
 #[derive(Debug)]
 pub(crate) enum CommandError {
     /// An error to be reported to the person or program that asked.
-    Told(EngineError),
+    Failed(EngineError),
     /// An error that the command's own output has reported already.
     Reported(Kind),
     /// The output is not read any more, as with `| head`.
@@ -21,19 +21,19 @@ pub(crate) enum CommandError {
 
 impl From<EngineError> for CommandError {
     fn from(error: EngineError) -> Self {
-        Self::Told(error)
+        Self::Failed(error)
     }
 }
 
 impl From<StoreError> for CommandError {
     fn from(error: StoreError) -> Self {
-        Self::Told(error.into())
+        Self::Failed(error.into())
     }
 }
 
 impl From<RecordingError> for CommandError {
     fn from(error: RecordingError) -> Self {
-        Self::Told(unreadable(&error))
+        Self::Failed(unreadable(&error))
     }
 }
 
@@ -43,7 +43,7 @@ impl CommandError {
         if error.kind() == io::ErrorKind::BrokenPipe {
             return Self::BrokenPipe;
         }
-        Self::Told(
+        Self::Failed(
             EngineError::new(Kind::Unavailable, format!("the output can't be written: {error}"))
                 .with_hint("The command did its work; only its output is missing."),
         )
@@ -51,12 +51,12 @@ impl CommandError {
 
     /// Returns the failure for an answer of the engine that lacks the agreed form.
     pub(crate) fn of_shape(error: &serde_json::Error) -> Self {
-        Self::Told(EngineError::new(Kind::Internal, error.to_string()))
+        Self::Failed(EngineError::new(Kind::Internal, error.to_string()))
     }
 
     /// Returns the failure for a file that can't be read or written.
     pub(crate) fn of_file(what: &str, path: &std::path::Path, error: &io::Error) -> Self {
-        Self::Told(
+        Self::Failed(
             EngineError::new(
                 Kind::Unavailable,
                 format!("can't {what} {}: {error}", path.display()),
@@ -66,17 +66,17 @@ impl CommandError {
     }
 
     /// Returns the error that is told to whoever asked.
-    pub(crate) fn told(self) -> EngineError {
+    pub(crate) fn into_error(self) -> EngineError {
         match self {
-            Self::Told(error) => error,
+            Self::Failed(error) => error,
             Self::Reported(kind) => EngineError::new(kind, "it was reported already"),
-            Self::BrokenPipe => Self::of_output(&io::Error::other("nobody reads it")).told(),
+            Self::BrokenPipe => Self::of_output(&io::Error::other("nobody reads it")).into_error(),
         }
     }
 
     pub(crate) fn exit_code(&self) -> ExitCode {
         match self {
-            Self::Told(error) => code(error.kind),
+            Self::Failed(error) => code(error.kind),
             Self::Reported(kind) => code(*kind),
             Self::BrokenPipe => ExitCode::SUCCESS,
         }

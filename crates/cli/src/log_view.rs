@@ -248,8 +248,8 @@ fn plain(value: &Value) -> String {
             items.iter().map(|it| format!("- {}", plain(it))).collect::<Vec<_>>().join("\n")
         }
         Value::Object(fields) => {
-            let told = fields.iter().map(|(name, value)| format!("{name}: {}", plain(value)));
-            told.collect::<Vec<_>>().join(", ")
+            let parts = fields.iter().map(|(name, value)| format!("{name}: {}", plain(value)));
+            parts.collect::<Vec<_>>().join(", ")
         }
         other => other.to_string(),
     }

@@ -117,7 +117,7 @@ fn prose_is_broken_between_words_and_code_is_not() {
 }
 
 #[test]
-fn the_day_is_told_once_and_as_clocks_here_have_it() {
+fn the_day_is_shown_once_and_as_clocks_here_have_it() {
     let at = |at: i64| said("user", at, &json!([]));
     let shown = drawn(80, &[at(1_700_000_000_000), at(1_700_000_060_000), at(1_700_090_000_000)]);
     insta::assert_snapshot!(shown, @"

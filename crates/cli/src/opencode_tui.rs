@@ -69,7 +69,7 @@ struct Watched {
 }
 
 /// Something that the main thread has to act on.
-enum Told {
+enum Signal {
     Line(String),
     Changed,
     Answer(Value),
@@ -88,11 +88,11 @@ pub(crate) fn serve(
         for line in input.lines() {
             // A line that is no UTF-8 is none of the plugin's.
             let Ok(line) = line else { break };
-            if lines.send(Told::Line(line)).is_err() {
+            if lines.send(Signal::Line(line)).is_err() {
                 return;
             }
         }
-        drop(lines.send(Told::Over));
+        drop(lines.send(Signal::Over));
     });
     let server = Server {
         project: Project::of(place, sender.clone()),
@@ -108,7 +108,7 @@ pub(crate) fn serve(
 
 struct Server<'p, W> {
     project: Project<'p>,
-    sender: Sender<Told>,
+    sender: Sender<Signal>,
     output: W,
     watched: Watched,
     /// The line of the state that was printed last.
@@ -120,15 +120,15 @@ struct Server<'p, W> {
 }
 
 impl<W: Write> Server<'_, W> {
-    fn run(mut self, receiver: &Receiver<Told>) -> io::Result<()> {
+    fn run(mut self, receiver: &Receiver<Signal>) -> io::Result<()> {
         loop {
             let wait =
                 self.due.map_or(LONGEST, |due| due.saturating_duration_since(Instant::now()));
             match receiver.recv_timeout(wait) {
-                Ok(Told::Line(line)) => self.answer(&line)?,
-                Ok(Told::Answer(answer)) => self.print(&answer.to_string())?,
-                Ok(Told::Changed) => self.soon(),
-                Ok(Told::Over) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
+                Ok(Signal::Line(line)) => self.answer(&line)?,
+                Ok(Signal::Answer(answer)) => self.print(&answer.to_string())?,
+                Ok(Signal::Changed) => self.soon(),
+                Ok(Signal::Over) | Err(RecvTimeoutError::Disconnected) => return Ok(()),
                 Err(RecvTimeoutError::Timeout) => self.show()?,
             }
         }
@@ -195,10 +195,10 @@ impl<W: Write> Server<'_, W> {
         thread::spawn(move || {
             let answer = match open.map_err(CommandError::from).and_then(|open| work(&open)) {
                 Ok(result) => json!({"id": id, "result": result}),
-                Err(CommandError::Told(error)) => refusal(id, &error),
+                Err(CommandError::Failed(error)) => refusal(id, &error),
                 Err(_) => json!({"id": id, "error": {"message": "the output can't be written"}}),
             };
-            drop(sender.send(Told::Answer(answer)));
+            drop(sender.send(Signal::Answer(answer)));
         });
     }
 

@@ -206,8 +206,8 @@ impl Output {
 
     /// Prints a failure on standard error and returns its exit code.
     pub(crate) fn failure(&mut self, failure: &CommandError) -> ExitCode {
-        if let CommandError::Told(error) = failure {
-            self.told(error);
+        if let CommandError::Failed(error) = failure {
+            self.report(error);
         }
         failure.exit_code()
     }
@@ -249,7 +249,7 @@ impl Output {
         drop(emit(self.stderr.lock(), text));
     }
 
-    fn told(&mut self, error: &EngineError) {
+    fn report(&mut self, error: &EngineError) {
         let message = &error.message;
         let hint = error.hint.as_ref().map(for_a_terminal).filter(|hint| !hint.is_empty());
         if self.json {

@@ -162,10 +162,10 @@ mod tests {
     fn what_was_long_ago_has_a_date() {
         const DAY: i64 = 86_400_000;
         let at = 1_770_811_200_000;
-        let told = |passed| when(at, at + passed);
-        assert_eq!([told(-DAY), told(999)], ["just now", "just now"]);
-        assert_eq!([told(61_000), told(6 * DAY)], ["1m 1s ago", "6d ago"]);
-        assert_eq!([told(7 * DAY), told(284 * DAY)], ["11 Feb 2026", "11 Feb 2026"]);
+        let since = |passed| when(at, at + passed);
+        assert_eq!([since(-DAY), since(999)], ["just now", "just now"]);
+        assert_eq!([since(61_000), since(6 * DAY)], ["1m 1s ago", "6d ago"]);
+        assert_eq!([since(7 * DAY), since(284 * DAY)], ["11 Feb 2026", "11 Feb 2026"]);
         assert!(when(i64::MIN, 0).ends_with(" ago"), "no day of any calendar");
     }
 

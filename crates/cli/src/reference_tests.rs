@@ -109,14 +109,14 @@ fn described<C: Context>(operation: &Operation<C>, page: &mut String) {
     page.push_str("\n| argument | type | | |\n| --- | --- | --- | --- |\n");
     for (name, property) in properties {
         let needed = required.iter().any(|it| *it == name);
-        let told = property["description"].as_str().unwrap_or_default();
+        let description = property["description"].as_str().unwrap_or_default();
         let at_terminal = operation.terminal_arguments.contains(&name.as_str());
         let needed = match (needed, at_terminal) {
             (true, _) => "required",
             (false, true) => "at a terminal",
             (false, false) => "",
         };
-        writeln!(page, "| `{name}` | {} | {needed} | {told} |", kind(property)).unwrap();
+        writeln!(page, "| `{name}` | {} | {needed} | {description} |", kind(property)).unwrap();
     }
 }
 
@@ -169,7 +169,7 @@ fn settings() {
             let (doc, end) = (doc.to_string(), if meanings.is_empty() { "" } else { "." });
             let doc = format!("{doc} {}{end}", meanings.join("; "));
             let default = setting.shown(default);
-            let (told, here) = (
+            let (values_text, here) = (
                 values.in_words(),
                 match scope {
                     Scope::Project => "yes",
@@ -177,8 +177,12 @@ fn settings() {
                     Scope::User => "no",
                 },
             );
-            writeln!(page, "| `{name}` | {told} | `{default}` | {here} | {} |", doc.trim_end())
-                .unwrap();
+            writeln!(
+                page,
+                "| `{name}` | {values_text} | `{default}` | {here} | {} |",
+                doc.trim_end()
+            )
+            .unwrap();
         }
     }
     is_current("settings.md", &page);

@@ -23,11 +23,11 @@ mod tests {
 
     #[test]
     fn sessions_of_agents_can_be_opened() {
-        let told = |host, session| resume(host, session).map(|words| words.join(" "));
-        assert_eq!(told("opencode", "ses_1a").as_deref(), Some("opencode -s ses_1a"));
-        assert_eq!(told("claude-code", "0b-1").as_deref(), Some("claude --resume 0b-1"));
-        assert_eq!(told("cli", "cli"), None);
-        assert_eq!(told("mcp:codex", "1"), None);
+        let command = |host, session| resume(host, session).map(|words| words.join(" "));
+        assert_eq!(command("opencode", "ses_1a").as_deref(), Some("opencode -s ses_1a"));
+        assert_eq!(command("claude-code", "0b-1").as_deref(), Some("claude --resume 0b-1"));
+        assert_eq!(command("cli", "cli"), None);
+        assert_eq!(command("mcp:codex", "1"), None);
     }
 
     #[test]

@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_file_is_told_from_a_changed_one() {
+    fn a_file_is_distinguished_from_a_changed_one() {
         for slash in SLASH {
             let text = rendered(slash);
             assert!(is_as_installed(&text), "{text}");

@@ -107,15 +107,15 @@ impl Drawing<'_> {
             "pi" => "pi",
             other => other,
         };
-        let mut told = vec![host.to_owned(), Self::known_by(session, notes)];
+        let mut parts = vec![host.to_owned(), Self::known_by(session, notes)];
         if let (true, Some(figures)) = (note.recorded, note.figures) {
-            told.extend(recorded(&figures));
+            parts.extend(recorded(&figures));
         } else {
             let begun = root.begun_at.unwrap_or(root.created_at);
             let at = Timestamp::from_millisecond(begun).ok()?.to_zoned(TimeZone::system());
-            told.push(at.strftime("%-d %b %Y, %H:%M").to_string());
+            parts.push(at.strftime("%-d %b %Y, %H:%M").to_string());
         }
-        Some(Row { branches: String::new(), what: What::Session(told.join(" · ")) })
+        Some(Row { branches: String::new(), what: What::Session(parts.join(" · ")) })
     }
 
     /// Returns as much of a session's id as `--session` needs to find it.
@@ -354,13 +354,13 @@ impl<'n> Sizes<'n> {
 /// Returns the figures of an imported session, as far as its recording has them: such as `11 Feb 2026 · 180 calls ·
 /// 1h 48m · largest request 145k`.
 fn recorded(figures: &RecordedFigures) -> Vec<String> {
-    let mut told = Vec::new();
-    told.extend(figures.times.and_then(|(begun, _)| date(begun)));
-    told.extend((figures.calls > 0).then(|| counted(figures.calls, "call")));
+    let mut parts = Vec::new();
+    parts.extend(figures.times.and_then(|(begun, _)| date(begun)));
+    parts.extend((figures.calls > 0).then(|| counted(figures.calls, "call")));
     let took_of = |(begun, ended): (i64, i64)| ended.saturating_sub(begun);
-    told.extend(figures.times.map(took_of).filter(|passed| *passed > 0).map(took));
-    told.extend(figures.largest.map(|tokens| format!("largest request {}", short(tokens))));
-    told
+    parts.extend(figures.times.map(took_of).filter(|passed| *passed > 0).map(took));
+    parts.extend(figures.largest.map(|tokens| format!("largest request {}", short(tokens))));
+    parts
 }
 
 fn mark(line: &TreeLine) -> &'static str {

@@ -61,18 +61,18 @@ pub(crate) fn refuse_outside(project: &Path) -> Result<(), CommandError> {
 pub(crate) fn install(project: &Path) -> Result<Change, CommandError> {
     let (file, list) = (path(project), list_of(project));
     let (before, list_before) = (read(&file)?, read(&list)?);
-    let told = |of_file, of_entry| Change {
+    let change = |of_file, of_entry| Change {
         file: (file.clone(), of_file),
         entry: (list.clone(), of_entry),
     };
     if before.as_deref().is_some_and(|text| !is_ours(text)) {
-        return Ok(told(Outcome::Kept, Outcome::Absent));
+        return Ok(change(Outcome::Kept, Outcome::Absent));
     }
     let entered = match list_before.as_deref().map(listed) {
         None => Some(format!("{:#}\n", json!({"plugin": [ENTRY]}))),
         Some(Some(Listed::Already)) => None,
         Some(Some(Listed::With(text))) => Some(text),
-        Some(None) => return Ok(told(Outcome::Absent, Outcome::Kept)),
+        Some(None) => return Ok(change(Outcome::Absent, Outcome::Kept)),
     };
     let made_before = before.as_deref().map(made_for).unwrap_or_default();
     let is_made = |name: &&str| {
@@ -102,7 +102,7 @@ pub(crate) fn install(project: &Path) -> Result<Change, CommandError> {
             Outcome::Installed
         }
     };
-    Ok(told(of_file, of_entry))
+    Ok(change(of_file, of_entry))
 }
 
 /// Returns the imported files that are not as this version would install them, with their content.
@@ -136,12 +136,12 @@ fn delete(file: &Path) -> Result<(), CommandError> {
 pub(crate) fn remove(project: &Path) -> Result<Change, CommandError> {
     let (file, list) = (path(project), list_of(project));
     let before = read(&file)?;
-    let told = |of_file, of_entry| Change {
+    let change = |of_file, of_entry| Change {
         file: (file.clone(), of_file),
         entry: (list.clone(), of_entry),
     };
     if before.as_deref().is_some_and(|text| !is_ours(text)) {
-        return Ok(told(Outcome::Kept, Outcome::Absent));
+        return Ok(change(Outcome::Kept, Outcome::Absent));
     }
     let made = before.as_deref().map(made_for).unwrap_or_default();
     // The entry goes first, so that the list never names a file that is not there.
@@ -157,7 +157,7 @@ pub(crate) fn remove(project: &Path) -> Result<Change, CommandError> {
         }
     };
     if before.is_none() {
-        return Ok(told(Outcome::Absent, of_entry));
+        return Ok(change(Outcome::Absent, of_entry));
     }
     delete(&file)?;
     for (name, _) in IMPORTED {
@@ -172,7 +172,7 @@ pub(crate) fn remove(project: &Path) -> Result<Change, CommandError> {
             _ => {}
         }
     }
-    Ok(told(Outcome::Removed, of_entry))
+    Ok(change(Outcome::Removed, of_entry))
 }
 
 /// Returns the file with the list of plugins: the one that is there, else the one to be made.

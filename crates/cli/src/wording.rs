@@ -55,8 +55,8 @@ mod tests {
 
     #[test]
     fn one_is_not_several() {
-        let told = [0, 1, 2].map(|count| counted(count, "frame"));
-        assert_eq!(told, ["0 frames", "1 frame", "2 frames"]);
+        let shown = [0, 1, 2].map(|count| counted(count, "frame"));
+        assert_eq!(shown, ["0 frames", "1 frame", "2 frames"]);
     }
 
     #[test]

@@ -64,7 +64,7 @@ pub(crate) fn run(
                 let changes = UserSettingsParams { set, reset: Vec::new() };
                 invocation.on_machine::<UserSettings>(output, changes)?;
                 if is_outside {
-                    return tell_user_set(setting, value, output);
+                    return print_user_set(setting, value, output);
                 }
                 return show_one(invocation, &json!({"name": setting.name}), output);
             }
@@ -75,7 +75,7 @@ pub(crate) fn run(
             let all = of_user(UserSettingsParams::default(), invocation, output)?;
             let all = all["settings"].as_array().into_iter().flatten();
             let data = all.into_iter().find(|it| it["name"] == setting.name).cloned();
-            tell_one(&data.unwrap_or_default(), output)
+            print_one(&data.unwrap_or_default(), output)
         }
         (Some(setting), None) => {
             if args.reset && (args.user || setting.scope == Scope::User) {
@@ -91,9 +91,9 @@ pub(crate) fn run(
             let all = configured(&data)?;
             output.either(&data, |page| {
                 table(page, &all);
-                let told =
+                let line =
                     "There is no project here: these count where a project sets nothing else.";
-                page.put(DIM, told).end();
+                page.put(DIM, line).end();
             })
         }
         (None, _) => {
@@ -138,10 +138,10 @@ fn show_one(
 ) -> Result<(), CommandError> {
     let engine = invocation.engine()?;
     let answer = invocation.run(&engine, "stack_settings", arguments.clone())?;
-    tell_one(&answer.data["settings"][0], output)
+    print_one(&answer.data["settings"][0], output)
 }
 
-fn tell_one(data: &Value, output: &mut Output) -> Result<(), CommandError> {
+fn print_one(data: &Value, output: &mut Output) -> Result<(), CommandError> {
     let entry: SettingEntry =
         serde_json::from_value(data.clone()).map_err(|error| CommandError::of_shape(&error))?;
     let configured = entry.configured()?;
@@ -149,11 +149,11 @@ fn tell_one(data: &Value, output: &mut Output) -> Result<(), CommandError> {
 }
 
 /// Prints a setting for all projects where there is no project to show it in.
-fn tell_user_set(setting: &Setting, value: &str, output: &mut Output) -> Result<(), CommandError> {
-    let told = json!({"name": setting.name, "value": value, "source": Source::User});
-    output.either(&told, |page| {
-        let told = format!("{} is {value} in your own configuration", setting.name);
-        page.put(PLAIN, &told).end();
+fn print_user_set(setting: &Setting, value: &str, output: &mut Output) -> Result<(), CommandError> {
+    let data = json!({"name": setting.name, "value": value, "source": Source::User});
+    output.either(&data, |page| {
+        let line = format!("{} is {value} in your own configuration", setting.name);
+        page.put(PLAIN, &line).end();
     })
 }
 

@@ -64,24 +64,24 @@ pub(crate) fn run(
         None => drop(page.put(PLAIN, "nothing was read").end()),
         Some(ImportOutput::Found(found)) => {
             if let Some(frames) = &found.frames {
-                tell_frames(frames, WOULD_BE, page);
+                print_frames(frames, WOULD_BE, page);
             }
             recorded_view::draw(&found.sessions, true, page);
         }
-        Some(ImportOutput::Taken(taken)) => tell(taken, page),
+        Some(ImportOutput::Taken(taken)) => print_taken(taken, page),
     })
 }
 
 /// The words of a dry run for new frames.
 const WOULD_BE: &str = "would be imported";
 
-fn tell(taken: &Taken, page: &mut Page) {
+fn print_taken(taken: &Taken, page: &mut Page) {
     let became = if taken.dry_run { WOULD_BE } else { "imported" };
     if !taken.frames.sources.is_empty() {
-        tell_frames(&taken.frames, became, page);
+        print_frames(&taken.frames, became, page);
     }
     match &taken.recorded {
-        Some(TakenRecordings::Counts(sessions)) => tell_sessions(sessions, page),
+        Some(TakenRecordings::Counts(sessions)) => print_sessions(sessions, page),
         Some(TakenRecordings::Preview(preview)) => {
             preview_sessions(&preview.sessions, page);
             warn(preview.refused.iter().cloned(), page);
@@ -94,22 +94,22 @@ fn tell(taken: &Taken, page: &mut Page) {
 }
 
 /// Prints the imported frames. `became` says what happened to new frames, or would happen.
-fn tell_frames(frames: &TakenFrames, became: &str, page: &mut Page) {
+fn print_frames(frames: &TakenFrames, became: &str, page: &mut Page) {
     for source in &frames.sources {
         let count = counted(source.frames, "frame");
         page.put(DIM, &format!("read {} ({count}, {})", source.path, source.format)).end();
     }
-    page.put(PLAIN, &told(frames, became)).end();
+    page.put(PLAIN, &frames_line(frames, became)).end();
     let skipped = frames.skipped.iter().map(|it| format!("left out {}: {}", it.what, it.why));
     warn(skipped, page);
 }
 
-fn tell_sessions(taken: &TakenSessions, page: &mut Page) {
+fn print_sessions(taken: &TakenSessions, page: &mut Page) {
     let programs = taken.programs.iter();
     let programs: Vec<_> = programs.map(|(host, count)| format!("{count} {host}")).collect();
     let all = counted(taken.programs.values().sum(), "session");
     page.put(DIM, &format!("read {all} ({})", programs.join(", "))).end();
-    let mut told = vec![format!(
+    let mut parts = vec![format!(
         "{} imported with {} and {}",
         counted(taken.sessions, "session"),
         counted(taken.messages, "message"),
@@ -119,10 +119,10 @@ fn tell_sessions(taken: &TakenSessions, page: &mut Page) {
         [(taken.known, "here already"), (taken.followed, "left, as they were followed here")]
     {
         if count > 0 {
-            told.push(format!("{count} {what}"));
+            parts.push(format!("{count} {what}"));
         }
     }
-    page.put(PLAIN, &told.join(", ")).end();
+    page.put(PLAIN, &parts.join(", ")).end();
     let mut kinds: Vec<_> = taken.skipped.iter().collect();
     kinds.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
     let passed = kinds.iter().map(|(_, count)| **count).sum::<u64>();
@@ -161,18 +161,18 @@ fn preview_sessions(sessions: &[PreviewedSession], page: &mut Page) {
     }
 }
 
-fn warn(told: impl ExactSizeIterator<Item = String>, page: &mut Page) {
-    let more = told.len().saturating_sub(NAMED);
-    for told in told.take(NAMED) {
-        page.put(WARN, "!").put(PLAIN, &format!(" {told}")).end();
+fn warn(warnings: impl ExactSizeIterator<Item = String>, page: &mut Page) {
+    let more = warnings.len().saturating_sub(NAMED);
+    for warning in warnings.take(NAMED) {
+        page.put(WARN, "!").put(PLAIN, &format!(" {warning}")).end();
     }
     if more > 0 {
         page.put(DIM, &format!("  and {more} more; --json names all")).end();
     }
 }
 
-fn told(frames: &TakenFrames, became: &str) -> String {
-    let mut told = vec![format!("{} {became}", counted(frames.imported, "frame"))];
+fn frames_line(frames: &TakenFrames, became: &str) -> String {
+    let mut parts = vec![format!("{} {became}", counted(frames.imported, "frame"))];
     for (count, what) in [
         (frames.known, "here already"),
         (frames.skipped.len() as u64, "left out"),
@@ -182,8 +182,8 @@ fn told(frames: &TakenFrames, became: &str) -> String {
         (frames.blocked, "blocked because too many are in progress"),
     ] {
         if count > 0 {
-            told.push(format!("{count} {what}"));
+            parts.push(format!("{count} {what}"));
         }
     }
-    told.join(", ")
+    parts.join(", ")
 }

@@ -86,7 +86,7 @@ fn surroundings() -> String {
     let settings = settings.map(|setting| (setting.name.to_owned(), setting.doc));
     let codes = EXIT_CODES.iter().map(|(code, meaning)| (code.to_string(), *meaning));
     let mut page = Roff::new();
-    section(&mut page, "FILES", files.map(|(path, told)| (path.to_owned(), told)));
+    section(&mut page, "FILES", files.map(|(path, meaning)| (path.to_owned(), meaning)));
     section(&mut page, "ENVIRONMENT", settings);
     section(&mut page, "EXIT STATUS", codes);
     page.render()
@@ -98,7 +98,7 @@ fn section(
     entries: impl IntoIterator<Item = (String, &'static str)>,
 ) {
     page.control("SH", [title]);
-    for (name, told) in entries {
-        page.control("TP", []).text([roman(name)]).text([roman(told)]);
+    for (name, meaning) in entries {
+        page.control("TP", []).text([roman(name)]).text([roman(meaning)]);
     }
 }

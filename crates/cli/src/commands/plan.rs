@@ -73,11 +73,11 @@ pub(crate) fn run(
         .collect();
     let arguments = json!({"children": children, "parent": args.parent});
     let answer = invocation.run(&engine, "stack_frame_plan", arguments)?;
-    tell_planned(output, &answer)
+    print_planned(output, &answer)
 }
 
 /// Prints the frames that were planned.
-pub(crate) fn tell_planned(output: &mut Output, answer: &Answer) -> Result<(), CommandError> {
+pub(crate) fn print_planned(output: &mut Output, answer: &Answer) -> Result<(), CommandError> {
     output.either(&answer.data, |page| {
         for planned in answer.data.as_array().into_iter().flatten() {
             let handle = planned["handle"].as_str().unwrap_or_default();

@@ -75,9 +75,9 @@ pub(crate) fn run(
     output.either(&answer.data, |page| {
         page.put(PLAIN, &answer.title).end();
         if let (Some(closed), false) = (answer.closed, left.is_empty()) {
-            let told = format!(" left unfinished below it: {}; ", left.join(", "));
+            let text = format!(" left unfinished below it: {}; ", left.join(", "));
             let how = format!("`callstack reopen {closed}` brings it back for them");
-            page.put(WARN, "!").put(PLAIN, &told).put(PLAIN, &how).end();
+            page.put(WARN, "!").put(PLAIN, &text).put(PLAIN, &how).end();
         }
         let source = answer.data["resultsSource"].as_str().map(str::parse::<ResultsSource>);
         if let Some(Ok(source)) = source

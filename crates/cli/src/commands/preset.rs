@@ -5,7 +5,7 @@ use callstack_engine::{EngineError, path_text};
 use clap::Subcommand;
 use serde_json::{Value, json};
 
-use super::plan::tell_planned;
+use super::plan::print_planned;
 use crate::args::NewStore;
 use crate::error::CommandError;
 use crate::invocation::Invocation;
@@ -79,7 +79,7 @@ pub(crate) fn run(
             let engine = invocation.engine_or_new(*new, output)?;
             let arguments = json!({"name": name, "values": values, "parent": parent});
             let answer = invocation.run(&engine, "stack_preset", arguments)?;
-            tell_planned(output, &answer)
+            print_planned(output, &answer)
         }
     }
 }

@@ -38,16 +38,16 @@ pub(crate) fn run(
     };
     let plan: PurgePlan = serde_json::from_value(purge(true, None)?)
         .map_err(|error| CommandError::of_shape(&error))?;
-    let about = told(&plan);
+    let about = contents(&plan);
     if args.agreement.dry_run {
         return output.either(&json!(plan), |page| {
             page.put(PLAIN, &format!("would remove {about}")).end();
             for log in &plan.logs {
                 page.put(DIM, &format!("  {log}")).end();
             }
-            tell_said(&plan, page);
-            tell_shared(&plan, page);
-            tell_unplaced(&plan, page);
+            print_said(&plan, page);
+            print_shared(&plan, page);
+            print_unplaced(&plan, page);
         });
     }
     let unasked = || {
@@ -67,9 +67,9 @@ pub(crate) fn run(
         .map_err(|error| CommandError::of_shape(&error))?;
     output.either(&json!(outcome), |page| {
         page.put(PLAIN, &format!("removed {about}")).end();
-        tell_said(&outcome.plan, page);
-        tell_shared(&outcome.plan, page);
-        tell_unplaced(&outcome.plan, page);
+        print_said(&outcome.plan, page);
+        print_shared(&outcome.plan, page);
+        print_unplaced(&outcome.plan, page);
         if !outcome.erased {
             let note = "another process was reading: the bytes leave the file once it writes again";
             page.put(WARN, "!").put(PLAIN, &format!(" {note}")).end();
@@ -86,7 +86,7 @@ pub(crate) fn run(
 }
 
 /// Prints which data of the frames goes, and which stays.
-fn tell_said(plan: &PurgePlan, page: &mut Page) {
+fn print_said(plan: &PurgePlan, page: &mut Page) {
     let parts = |said: &Said, what: [&str; 4]| {
         let parts = what.into_iter().zip([&said.titles, &said.results, &said.notes, &said.files]);
         let parts = parts.filter(|(_, frames)| !frames.is_empty());
@@ -111,7 +111,7 @@ fn list(frames: &[FrameNum]) -> String {
 }
 
 /// Prints which data goes although it does not belong to the frames alone.
-fn tell_shared(plan: &PurgePlan, page: &mut Page) {
+fn print_shared(plan: &PurgePlan, page: &mut Page) {
     if plan.shared.is_empty() {
         return;
     }
@@ -122,7 +122,7 @@ fn tell_shared(plan: &PurgePlan, page: &mut Page) {
     page.put(WARN, "!").put(PLAIN, &format!(" {note}")).end();
 }
 
-fn tell_unplaced(plan: &PurgePlan, page: &mut Page) {
+fn print_unplaced(plan: &PurgePlan, page: &mut Page) {
     if plan.unplaced.is_empty() {
         return;
     }
@@ -134,7 +134,7 @@ fn tell_unplaced(plan: &PurgePlan, page: &mut Page) {
     page.put(WARN, "!").put(PLAIN, &format!(" {note}")).end();
 }
 
-fn told(plan: &PurgePlan) -> String {
+fn contents(plan: &PurgePlan) -> String {
     format!(
         "{} ({}) of {} and {}",
         counted(plan.messages, "message"),

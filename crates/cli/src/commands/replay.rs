@@ -162,22 +162,22 @@ fn heading(page: &mut Page, session: &SessionReport, width: Option<usize>) {
     let title = session.title.as_deref().unwrap_or_default();
     let line = format!("{} {title}", session.session);
     page.put(BOLD, &fitted(line.trim(), width.unwrap_or(100))).end();
-    let mut told = vec![
+    let mut parts = vec![
         session.format.clone(),
         counted(session.calls, "call"),
         counted(session.frames as u64, "frame"),
     ];
     if session.compactions > 0 {
-        told.push(counted(session.compactions as u64, "recorded compaction"));
+        parts.push(counted(session.compactions as u64, "recorded compaction"));
     }
     if session.parent.is_some() {
-        told.push("started by another session".to_owned());
+        parts.push("started by another session".to_owned());
     }
     let skipped: usize = session.skipped.values().sum();
     if skipped + session.unreadable > 0 {
-        told.push(counted((skipped + session.unreadable) as u64, "record") + " passed over");
+        parts.push(counted((skipped + session.unreadable) as u64, "record") + " passed over");
     }
-    page.put(DIM, &format!("  {}", told.join(", "))).end();
+    page.put(DIM, &format!("  {}", parts.join(", "))).end();
     let fit = &session.tokens;
     let line = if fit.reports == 0 {
         "  tokens as estimated: the recording reports none".to_owned()

@@ -52,8 +52,8 @@ pub(crate) fn run(
     write(&file, &page).map_err(|error| CommandError::of_file("write", &file, &error))?;
     let frames = document["frames"]["frames"].as_array().map_or(0, Vec::len);
     let left_out = document["leftOut"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let told = json!({ "file": path_text(&file), "frames": frames, "leftOut": left_out });
-    output.either(&told, |page| {
+    let data = json!({ "file": path_text(&file), "frames": frames, "leftOut": left_out });
+    output.either(&data, |page| {
         let count = counted(frames as u64, "frame");
         page.put(PLAIN, &format!("{count} written to {}", file.display())).end();
         for line in left_out.iter().filter_map(Value::as_str) {

@@ -76,9 +76,9 @@ pub(crate) fn run(
         options,
         |server, started| {
             let page = server.page();
-            let mut told = json!(server);
-            told["page"] = json!(page);
-            output.either(&told, |text| {
+            let mut data = json!(server);
+            data["page"] = json!(page);
+            output.either(&data, |text| {
                 text.put(PLAIN, &page).end();
                 let how = match started {
                     Started::Now => "Ctrl-C ends it.".to_owned(),

@@ -37,7 +37,7 @@ pub(crate) fn run(
     let mut data = invocation.run_revealing(args.reveal, &engine, "stack_status", json!({}))?.data;
     let session = data["session"].as_str().unwrap_or_default().to_owned();
     let savings = engine.savings(&session)?;
-    data["requests"] = told(&savings);
+    data["requests"] = requests(&savings);
     let is_narrowed = invocation.names_a_session();
     if is_narrowed {
         data["counts"] = json!(counted_in(&engine, &session)?);
@@ -81,7 +81,7 @@ pub(crate) fn run(
 }
 
 /// Returns the requests for programs. Bills are in tokens of input.
-fn told(savings: &Savings) -> Value {
+fn requests(savings: &Savings) -> Value {
     let of = |saving: &Saving| {
         let bill = |hundredths: u64| hundredths as f64 / 100.0;
         json!({
@@ -137,11 +137,11 @@ fn counted_in(engine: &Engine, session: &str) -> Result<BTreeMap<String, u64>, C
 }
 
 fn counts(whole: &str, counts: &Value) -> String {
-    let told: Vec<String> = counts
+    let parts: Vec<String> = counts
         .as_object()
         .into_iter()
         .flatten()
         .map(|(status, count)| format!("{count} {}", status.replace('_', " ")))
         .collect();
-    format!("{whole}: {}", if told.is_empty() { "none".to_owned() } else { told.join(", ") })
+    format!("{whole}: {}", if parts.is_empty() { "none".to_owned() } else { parts.join(", ") })
 }

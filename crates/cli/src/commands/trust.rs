@@ -63,7 +63,7 @@ pub(crate) fn run(
         TrustOutput::Inspected(found) => found,
     };
     if found.trusted || found.problem.is_some() || args.agreement.dry_run {
-        output.either(&json!(found), |page| tell(page, &found))?;
+        output.either(&json!(found), |page| print_store(page, &found))?;
         return match found.problem {
             Some(Obstacle { message, hint, .. }) => {
                 Err(EngineError::new(Kind::Untrusted, message).with_hint(hint).into())
@@ -78,7 +78,7 @@ pub(crate) fn run(
         );
         if !output.json() {
             let mut page = Page::default();
-            tell(&mut page, &found);
+            print_store(&mut page, &found);
             output.page(&page)?;
         }
         if !output.confirm("Trust this store?", unasked)? {
@@ -90,7 +90,7 @@ pub(crate) fn run(
     let taken = done(TrustAction::TakeOver, output)?;
     output.either(&json!(taken), |page| {
         if args.agreement.yes {
-            tell(page, &found);
+            print_store(page, &found);
         }
         page.put(GOOD, "trusted").put(PLAIN, &format!(": {}", found.store)).end();
         let TrustOutput::Inspected(store) = &taken else { return };
@@ -124,7 +124,7 @@ fn list(recorded: &RecordedStores, output: &mut Output) -> Result<(), CommandErr
     })
 }
 
-fn tell(page: &mut Page, found: &InspectedStore) {
+fn print_store(page: &mut Page, found: &InspectedStore) {
     page.put(PLAIN, &found.store).end();
     let mut line = |style, text: &str| {
         page.put(PLAIN, "  ").put(style, text).end();

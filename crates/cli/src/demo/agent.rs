@@ -86,10 +86,10 @@ fn install(folder: &Path, output: &mut Output) -> Result<(), EngineError> {
     if ended.success() {
         return Ok(());
     }
-    let mut told = Vec::new();
-    said.rewind().and_then(|()| said.read_to_end(&mut told)).map_err(failed)?;
-    let told = String::from_utf8_lossy(&told);
-    let last = told.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
+    let mut printed = Vec::new();
+    said.rewind().and_then(|()| said.read_to_end(&mut printed)).map_err(failed)?;
+    let printed = String::from_utf8_lossy(&printed);
+    let last = printed.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
     Err(failure(
         format!("npm could not install OpenCode {VERSION}: {}", last.trim()),
         "Check that npm reaches its registry, or install OpenCode yourself.",

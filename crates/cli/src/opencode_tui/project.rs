@@ -11,7 +11,7 @@ use callstack_engine::operation::{Answer, Caller, TERMINAL};
 use callstack_engine::{Engine, EngineError, EventWatch, Kind, StopWatch, operations};
 use serde_json::Value;
 
-use super::Told;
+use super::Signal;
 use crate::error::CommandError;
 use crate::project::{StartFolder, open};
 use crate::wording::for_a_terminal;
@@ -26,7 +26,7 @@ const AFTER_FAILURE: Duration = Duration::from_secs(1);
 /// The project around a place.
 pub(super) struct Project<'p> {
     place: &'p StartFolder,
-    sender: Sender<Told>,
+    sender: Sender<Signal>,
     opened: Option<(Open, StopWatch)>,
 }
 
@@ -43,7 +43,7 @@ impl Deref for Open {
 }
 
 impl<'p> Project<'p> {
-    pub(super) fn of(place: &'p StartFolder, sender: Sender<Told>) -> Self {
+    pub(super) fn of(place: &'p StartFolder, sender: Sender<Signal>) -> Self {
         Self { place, sender, opened: None }
     }
 
@@ -74,12 +74,12 @@ impl<'p> Project<'p> {
     /// makes.
     pub(super) fn why(&self, failure: &CommandError) -> Option<String> {
         match failure {
-            CommandError::Told(error)
+            CommandError::Failed(error)
                 if error.kind == Kind::NotFound && self.place.found().is_none() =>
             {
                 None
             }
-            CommandError::Told(error) => {
+            CommandError::Failed(error) => {
                 let hint = error.hint.as_ref().map(|hint| format!(". {}", for_a_terminal(hint)));
                 Some(format!("{}{}", error.message, hint.unwrap_or_default()))
             }
@@ -94,7 +94,7 @@ impl Drop for Project<'_> {
     }
 }
 
-fn follow(mut watch: EventWatch, sender: &Sender<Told>) {
+fn follow(mut watch: EventWatch, sender: &Sender<Signal>) {
     while !watch.is_stopped() {
         match watch.wait(WAIT) {
             Ok(false) => continue,
@@ -103,7 +103,7 @@ fn follow(mut watch: EventWatch, sender: &Sender<Told>) {
             // Reading the state shows what is wrong.
             Err(_) => thread::sleep(AFTER_FAILURE),
         }
-        if sender.send(Told::Changed).is_err() {
+        if sender.send(Signal::Changed).is_err() {
             return;
         }
     }

@@ -264,7 +264,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_window_is_told_with_its_limit_where_it_is_known() {
+    fn a_window_is_shown_with_its_limit_where_it_is_known() {
         let parts = || vec![Part { kind: "system".to_owned(), tokens: 40_123 }];
         assert_eq!(Window::of(40_123, Some(200_000), parts()).told, "40k of 200k (20 %)");
         assert_eq!(Window::of(40_123, None, parts()).told, "40k tokens");

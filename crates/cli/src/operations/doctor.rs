@@ -211,7 +211,7 @@ impl Operate<Machine> for Doctor {
                     Err(error) => report.bad(&unusable(error, &project)),
                 }
                 if let Err(error) = plugin_of(&mut report, &project) {
-                    report.bad(&error.told());
+                    report.bad(&error.into_error());
                 }
             }
             Err(error) => report.bad(&error),

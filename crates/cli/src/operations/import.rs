@@ -185,7 +185,7 @@ impl Operate<Machine> for Import {
         _: &Caller,
         params: ImportParams,
     ) -> Result<Reply<Self::Output>, EngineError> {
-        let output = imported(machine, &params).map_err(CommandError::told)?;
+        let output = imported(machine, &params).map_err(CommandError::into_error)?;
         Ok(Reply::new("import", "What was taken over.", output))
     }
 }
@@ -325,14 +325,14 @@ fn part_of(
             let before = recordings.iter().take(session);
             let before: usize = before.map(|recording| recording.messages.len()).sum();
             let share = (before + message) as f64 / all.max(1) as f64;
-            output.progress(&course.line(&told_of(recordings, session, message), share));
+            output.progress(&course.line(&place_of(recordings, session, message), share));
         }
     });
     output.progress("");
     Ok(imported?)
 }
 
-fn told_of(recordings: &[Recording], session: usize, message: usize) -> String {
+fn place_of(recordings: &[Recording], session: usize, message: usize) -> String {
     let Some(recording) = recordings.get(session) else { return String::new() };
     let at = recording.messages.iter().find_map(|message| message.at);
     let of = at.map_or_else(String::new, |at| format!(" of {}", iso_time(at)));

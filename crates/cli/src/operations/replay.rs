@@ -88,7 +88,7 @@ impl Operate<Machine> for Measure {
         _: &Caller,
         params: ReplayParams,
     ) -> Result<Reply<Self::Output>, EngineError> {
-        let output = replayed(&params, machine).map_err(CommandError::told)?;
+        let output = replayed(&params, machine).map_err(CommandError::into_error)?;
         Ok(Reply::new("replay", "What was measured.", output))
     }
 }
@@ -162,14 +162,14 @@ impl<'a> Measured<'a> {
         // The records repeat the whole input, and nothing uses them here.
         recording.messages.iter_mut().for_each(|message| message.records = Vec::new());
         let Some(recording) = part.recordings.get(at) else { return Ok(()) };
-        let mut told = |Progress { call, calls }| {
+        let mut report = |Progress { call, calls }| {
             if course.is_due() {
                 let share = (at as f64 + call as f64 / calls.max(1) as f64) / all as f64;
                 let line = format!("replaying {} of {all}: call {call} of {calls}", at + 1);
                 output.progress(&course.line(&line, share));
             }
         };
-        let replay = Replay::in_ways(recording, &Policy::default(), &Strategy::ALL, &mut told);
+        let replay = Replay::in_ways(recording, &Policy::default(), &Strategy::ALL, &mut report);
         if self.params.files.is_empty() && replay.session.had_frames() {
             self.left_out += 1;
             return Ok(());

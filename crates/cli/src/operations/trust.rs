@@ -201,7 +201,7 @@ fn meant(path: Option<&Path>, place: &StartFolder, is_there: bool) -> Result<Pat
     let project = match path {
         // A project that is gone can still be on record, and be revoked.
         Some(path) if !is_there => place.folder(path).unwrap_or_else(|_| place.start().join(path)),
-        Some(path) => place.folder(path).map_err(CommandError::told)?,
+        Some(path) => place.folder(path).map_err(CommandError::into_error)?,
         None => place.found().unwrap_or_else(|| place.new_project()),
     };
     place.not_home(project)
@@ -259,7 +259,7 @@ fn states(taken: &TakenOver) -> Result<u64, EngineError> {
     let older = taken.record.project.join(FOLDER).join("git");
     let to = taken.states.join("git");
     let failed = |path: &Path, error: std::io::Error| {
-        CommandError::of_file("take over", path, &error).told()
+        CommandError::of_file("take over", path, &error).into_error()
     };
     let mut count = 0;
     if let Some(copied) = &taken.copied {

@@ -200,8 +200,8 @@ fn a_session_that_goes_on_is_sent_what_its_recording_says() {
     assert!(any("\"Close every port that nobody needs\" completed: its steps"), "{live:#?}");
     assert!(any("\"Name the ports\" completed: "), "it went with its turn: {live:#?}");
     for small in ["Name the ports", "Tell who wrote the server"] {
-        let told = format!("\"{small}\" completed: its steps");
-        assert!(!any(&told), "{small} is not worth it: {live:#?}");
+        let line = format!("\"{small}\" completed: its steps");
+        assert!(!any(&line), "{small} is not worth it: {live:#?}");
     }
     assert!(any(MASKED), "{live:#?}");
     assert!(replayed.concat().iter().any(|text| text.contains(MASKED)), "{replayed:#?}");
@@ -210,8 +210,8 @@ fn a_session_that_goes_on_is_sent_what_its_recording_says() {
     let small = shown.lines().find(|line| line.contains("f2 Tell who wrote the server")).unwrap();
     assert!(small.contains('✓') && small.ends_with("  still sent"), "{shown}");
     assert_eq!(shown.matches("still sent").count(), 1, "what went with its turn does not: {shown}");
-    let told = desk.ok(&["show", "f2"]);
-    assert!(told.contains("still sent: its steps, of about "), "{told}");
+    let shown = desk.ok(&["show", "f2"]);
+    assert!(shown.contains("still sent: its steps, of about "), "{shown}");
     assert!(desk.json(&["show", "f2"])["stillSent"]["tokens"].as_u64().unwrap() > 300);
     assert!(!desk.ok(&["show", "f3"]).contains("still sent"), "it is folded");
 }

@@ -37,13 +37,13 @@ fn a_sound_project() {
     ✓ plugin $ROOT/project/.opencode/plugin/callstack.ts, starts $BINARY
     ✓ OpenCode 1.18.33
     ");
-    let told = desk.json(&["doctor"]);
-    assert_eq!(told["problems"], serde_json::json!([]));
-    assert_eq!(told["opencode"]["version"], "1.18.33");
-    assert_eq!(told["store"]["schema"], 8);
-    assert_eq!(told["store"]["readOnly"], false);
-    assert!(told["store"]["bytes"].as_u64().unwrap() > 4096);
-    assert_eq!(told["plugin"]["binaryExists"], true);
+    let report = desk.json(&["doctor"]);
+    assert_eq!(report["problems"], serde_json::json!([]));
+    assert_eq!(report["opencode"]["version"], "1.18.33");
+    assert_eq!(report["store"]["schema"], 8);
+    assert_eq!(report["store"]["readOnly"], false);
+    assert!(report["store"]["bytes"].as_u64().unwrap() > 4096);
+    assert_eq!(report["plugin"]["binaryExists"], true);
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn a_project_without_a_store() {
 }
 
 #[test]
-fn tables_that_drifted_are_found_and_derived_anew() {
+fn tables_that_drifted_are_found_and_rebuilt() {
     let desk = TestEnv::with_frames();
     opencode(&desk, "echo 1.18.33");
     let before = desk.json(&["tree"]);
@@ -136,11 +136,11 @@ fn an_event_that_can_not_be_read_is_named_and_left_out() {
     ✓ OpenCode 1.18.33
     ");
     assert_eq!(log(), before);
-    let told = desk.run(&["doctor", "--json"]);
-    let told: serde_json::Value = serde_json::from_str(&told.stdout).unwrap();
-    let event = &told["store"]["unreadable"][0];
+    let report = desk.run(&["doctor", "--json"]);
+    let report: serde_json::Value = serde_json::from_str(&report.stdout).unwrap();
+    let event = &report["store"]["unreadable"][0];
     assert_eq!((&event["kind"], &event["frame"]), (&"frame_c".into(), &5.into()));
-    assert_eq!(told["problems"].as_array().unwrap().len(), 3, "{told}");
+    assert_eq!(report["problems"].as_array().unwrap().len(), 3, "{report}");
     for frame in ["f1", "f2", "f3", "f4"] {
         desk.ok(&["show", frame]);
     }
@@ -174,10 +174,10 @@ fn a_plugin_whose_binary_is_gone() {
     ");
     let mut named = desk.command(&desk.project(), &["doctor"]);
     named.env("CALLSTACK_BIN", &other);
-    let said = desk.told(&desk.finish(named));
+    let said = desk.whole_output(&desk.finish(named));
     assert!(said.contains("✗ the plugin starts $ROOT/bin/elsewhere, which is not there"), "{said}");
     desk.sealed.put_on_path("callstack", super::test_env::BINARY.as_ref()).unwrap();
-    let said = desk.told(&desk.run(&["doctor"]));
+    let said = desk.whole_output(&desk.run(&["doctor"]));
     assert!(said.contains(", starts $ROOT/bin/callstack\n"), "{said}");
     std::fs::remove_file(desk.sealed.root().join("bin/callstack")).unwrap();
     desk.ok(&["init", "opencode"]);

@@ -12,12 +12,12 @@ fn from_one_store_to_another() {
     let exported = from.ok(&["export"]);
     let into = TestEnv::new();
     fs::write(into.project().join("tree.json"), &exported).unwrap();
-    let told = into.json(&["import", "tree.json"]);
-    assert_eq!((told["imported"].as_u64(), told["known"].as_u64()), (Some(5), Some(0)));
+    let answer = into.json(&["import", "tree.json"]);
+    assert_eq!((answer["imported"].as_u64(), answer["known"].as_u64()), (Some(5), Some(0)));
     assert_eq!(into.json(&["tree"]), from.json(&["tree"]));
     assert_eq!(into.ok(&["export"]), exported);
-    let told = into.json(&["import", "tree.json"]);
-    assert_eq!((told["imported"].as_u64(), told["known"].as_u64()), (Some(0), Some(5)));
+    let answer = into.json(&["import", "tree.json"]);
+    assert_eq!((answer["imported"].as_u64(), answer["known"].as_u64()), (Some(0), Some(5)));
     into.ok(&["pop", "-r", "written"]);
     into.is_whole(&["f1", "f2", "f3", "f4", "f5"]);
 }
@@ -115,8 +115,8 @@ fn the_tree_of_an_earlier_program_survives_the_first_change() {
     )
     .unwrap();
     desk.ok(&["push", "New", "-c", "x"]);
-    let told = desk.json(&["import"]);
-    assert_eq!((told["imported"].as_u64(), told["known"].as_u64()), (Some(1), Some(0)));
+    let answer = desk.json(&["import"]);
+    assert_eq!((answer["imported"].as_u64(), answer["known"].as_u64()), (Some(1), Some(0)));
     let titles = desk.ok(&["tree"]);
     assert!(titles.contains("Old") && titles.contains("New"), "{titles}");
 }
@@ -135,12 +135,12 @@ fn its_own_files_are_not_imported() {
     hint: Name files with sessions, or folders of them.
     ");
     // Where somebody names them they are read.
-    let told = desk.json(&["import", ".opencode/stack"]);
-    assert_eq!((told["imported"].as_u64(), told["known"].as_u64()), (Some(0), Some(1)));
+    let answer = desk.json(&["import", ".opencode/stack"]);
+    assert_eq!((answer["imported"].as_u64(), answer["known"].as_u64()), (Some(0), Some(1)));
 }
 
 #[test]
-fn what_files_hold_is_told_before_anything_is_imported() {
+fn what_files_hold_is_shown_before_anything_is_imported() {
     let desk = TestEnv::without_store();
     recorded(&desk);
     let from = TestEnv::with_frames();
@@ -167,9 +167,9 @@ fn what_files_hold_is_told_before_anything_is_imported() {
       Claude Code  5e55-0001.agent-b1          1 Mar 2026 · 3 messages
     nothing was written: without --dry-run it is
     ");
-    let told = desk.json(&["import", "--dry-run", "past", "tree.json"]);
-    assert_eq!(told["recorded"]["sessions"][1]["known"], true, "{told:#}");
-    assert_eq!((&told["imported"], &told["known"]), (&0.into(), &5.into()));
+    let answer = desk.json(&["import", "--dry-run", "past", "tree.json"]);
+    assert_eq!(answer["recorded"]["sessions"][1]["known"], true, "{answer:#}");
+    assert_eq!((&answer["imported"], &answer["known"]), (&0.into(), &5.into()));
     assert_eq!(desk.handles().len(), 6, "nothing was added");
 }
 
@@ -217,10 +217,10 @@ fn past_sessions_of_agents() {
     passed over 7 records: of a branch that was left, kept for log and search only (2), assistant: of the program itself (1), file-history-snapshot (1), mood (1), progress: hook_progress (1), system: turn_duration (1)
     ! 1 line could not be read
     ");
-    let told = desk.json(&["import", "past", "past/run.traj"]);
-    assert_eq!(told["recorded"]["known"], 3);
-    assert_eq!(told["recorded"]["programs"]["claude-code"], 2);
-    assert_eq!(told["recorded"]["unreadable"], 1);
+    let answer = desk.json(&["import", "past", "past/run.traj"]);
+    assert_eq!(answer["recorded"]["known"], 3);
+    assert_eq!(answer["recorded"]["programs"]["claude-code"], 2);
+    assert_eq!(answer["recorded"]["unreadable"], 1);
     says!(desk, ["show", "f2"], @"
     exit 0
     ✓ f2 Compute the discount
@@ -260,8 +260,8 @@ fn past_sessions_of_agents() {
     in all: 4 completed, 3 imported
     3 imported sessions, not measured: `callstack replay FILE…` tells what frames would have saved
     ");
-    let told = desk.json(&["status"]);
-    assert_eq!(told["imported"], serde_json::json!({ "sessions": 3, "measured": false }));
+    let answer = desk.json(&["status"]);
+    assert_eq!(answer["imported"], serde_json::json!({ "sessions": 3, "measured": false }));
     says!(desk, ["search", "1 failed"], @"
     exit 0
     f2 Compute the discount, message 1 (assistant)

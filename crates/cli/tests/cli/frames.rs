@@ -152,7 +152,7 @@ fn long_texts_come_on_standard_input() {
     let said = desk.run_with(&["pop", "-r", "-"], "größer\n".as_bytes());
     assert_eq!(said.code, 0, "{}", said.stderr);
     assert_eq!(desk.json(&["show", "f1"])["results"], "größer");
-    says!(told: desk, desk.run_with(&["push", "x", "-c", "-"], b"\xff\xfe"), @r#"
+    says!(output: desk, desk.run_with(&["push", "x", "-c", "-"], b"\xff\xfe"), @r#"
     exit 2
     --- stderr
     error: standard input is not UTF-8: invalid utf-8 sequence of 1 bytes from index 0

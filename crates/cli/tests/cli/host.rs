@@ -41,7 +41,7 @@ fn it_answers_on_standard_output_and_logs_on_standard_error() {
 }
 
 #[test]
-fn the_first_session_of_a_project_is_told_where_its_store_was_made() {
+fn the_first_session_of_a_project_is_shown_where_its_store_was_made() {
     let desk = TestEnv::without_store();
     let sync = |id: u64| {
         let info = json!({"id": "msg_1", "role": "user", "sessionID": "ses_a"});
@@ -55,16 +55,16 @@ fn the_first_session_of_a_project_is_told_where_its_store_was_made() {
         "frames of this project are kept in {}",
         desk.project().join(".callstack").display()
     );
-    for told in [[made.as_str(), ""], ["", ""]] {
+    for expected in [[made.as_str(), ""], ["", ""]] {
         let said = serve(&desk, &[sync(1), sync(2)]);
         let answers = said.stdout.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
         let troubles: Vec<_> = answers.map(|it| it["result"]["trouble"].clone()).collect();
-        assert_eq!(troubles, told, "once, and by no other process: {}", said.stdout);
+        assert_eq!(troubles, expected, "once, and by no other process: {}", said.stdout);
     }
 }
 
 #[test]
-fn a_store_that_cannot_be_used_is_told_with_each_request() {
+fn a_store_that_cannot_be_used_is_reported_with_each_request() {
     let desk = TestEnv::new();
     desk.sealed.write(".callstack/callstack.db", &"no database ".repeat(600)).unwrap();
     desk.ok(&["trust", "--yes"]);

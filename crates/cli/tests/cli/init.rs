@@ -138,9 +138,9 @@ fn another_folder_can_be_named() {
     let desk = TestEnv::without_store();
     let said = desk.run_in(desk.sealed.root(), &["init", "opencode", "project", "--json"]);
     assert_eq!(said.code, 0, "{}", said.stderr);
-    let told: Value = serde_json::from_str(&said.stdout).unwrap();
-    assert_eq!(told["project"], desk.project().to_str().unwrap());
-    assert_eq!(told["store"]["change"], "made");
+    let data: Value = serde_json::from_str(&said.stdout).unwrap();
+    assert_eq!(data["project"], desk.project().to_str().unwrap());
+    assert_eq!(data["store"]["change"], "made");
     assert!(desk.project().join(PLUGIN).is_file());
     says!(desk, ["init", "opencode", "nowhere"], @r#"
     exit 2
@@ -207,12 +207,12 @@ fn nothing_is_written_or_removed_through_a_link_out_of_the_project() {
         let link = desk.project().join(linked);
         std::fs::create_dir_all(link.parent().unwrap()).unwrap();
         std::os::unix::fs::symlink(&outside, &link).unwrap();
-        let told = format!(
+        let expected = format!(
             "exit 4\n--- stderr\nerror: $ROOT/project/{linked} is a link that leads out of the project, to \
              $ROOT/outside\nhint: Nothing was changed. Put what belongs to the project in its place, and try again.\n"
         );
         for args in [&["init", "opencode"][..], &["init", "opencode", "--remove"]] {
-            assert_eq!(desk.told(&desk.run(args)), told, "{args:?}");
+            assert_eq!(desk.whole_output(&desk.run(args)), expected, "{args:?}");
         }
         std::fs::remove_file(outside.join("callstack.ts")).unwrap();
         assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 0, "{linked}");
@@ -324,9 +324,9 @@ fn a_list_of_plugins_that_is_there_gets_an_entry_and_loses_no_more_than_that() {
         let listed = text.replace("mine.tsx\"", "mine.tsx\", \"./tui/callstack.tsx\"");
         assert_eq!(desk.sealed.read(name).unwrap(), listed);
         assert_eq!(desk.json(&["doctor"])["plugin"]["interfaceCurrent"], true);
-        let told = desk.json(&["init", "opencode"]);
+        let data = desk.json(&["init", "opencode"]);
         let changes: Vec<_> =
-            told["interface"].as_array().unwrap().iter().map(|it| &it["change"]).collect();
+            data["interface"].as_array().unwrap().iter().map(|it| &it["change"]).collect();
         assert_eq!(changes, ["unchanged", "unchanged"]);
         desk.ok(&["init", "opencode", "--remove"]);
         assert_eq!(desk.sealed.read(name).unwrap(), text);
@@ -338,9 +338,9 @@ fn a_list_of_plugins_that_is_there_gets_an_entry_and_loses_no_more_than_that() {
 fn a_list_of_plugins_that_cannot_be_read_is_left_alone_and_the_rest_is_installed() {
     let desk = TestEnv::without_store();
     desk.sealed.write(".opencode/tui.json", "{ \"plugin\": ").unwrap();
-    let told = desk.ok(&["init", "opencode"]);
-    assert!(told.contains("plugin installed: "), "{told}");
-    assert!(told.contains("interface not installed, since this can't be read: "), "{told}");
+    let printed = desk.ok(&["init", "opencode"]);
+    assert!(printed.contains("plugin installed: "), "{printed}");
+    assert!(printed.contains("interface not installed, since this can't be read: "), "{printed}");
     assert_eq!(desk.sealed.read(".opencode/tui.json").unwrap(), "{ \"plugin\": ");
     assert!(!desk.project().join(".opencode/tui").exists());
     desk.ok(&["init", "opencode", "--remove"]);
@@ -362,8 +362,8 @@ fn an_older_interface_is_brought_up_to_date_and_one_of_somebody_elses_is_kept() 
     desk.ok(&["init", "opencode", "--remove"]);
 
     desk.sealed.write(".opencode/tui/callstack.tsx", "export default {}\n").unwrap();
-    let told = desk.ok(&["init", "opencode"]);
-    assert!(told.contains("interface is not as callstack wrote it, and kept: "), "{told}");
+    let printed = desk.ok(&["init", "opencode"]);
+    assert!(printed.contains("interface is not as callstack wrote it, and kept: "), "{printed}");
     assert!(!desk.project().join(".opencode/tui.json").exists());
     desk.ok(&["init", "opencode", "--remove"]);
     assert_eq!(desk.sealed.read(".opencode/tui/callstack.tsx").unwrap(), "export default {}\n");

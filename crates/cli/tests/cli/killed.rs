@@ -68,10 +68,10 @@ fn work(host: &mut Host) {
 
 /// The whole final state, without the parts that differ from run to run: the state, and the text that each session is
 /// sent in place of folded messages.
-type Told = (Value, Vec<String>);
+type FinalState = (Value, Vec<String>);
 
 /// Does the work with a process that has trouble, and continues it with others as a host does.
-fn told(trouble: Trouble) -> (Told, Host) {
+fn worked(trouble: Trouble) -> (FinalState, Host) {
     let mut host = Host::new(trouble);
     work(&mut host);
     // An answer to a hook does not promise that messages are on the disk: those that are missing when a process ends
@@ -145,15 +145,15 @@ pub(super) fn same(mut state: Value) -> Value {
 }
 
 /// Tries several troubles at a time; returns how many of them ended a process.
-fn each(troubles: &[Trouble], expected: &Told) -> usize {
+fn each(troubles: &[Trouble], expected: &FinalState) -> usize {
     let (next, ended) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let workers = std::thread::available_parallelism().map_or(2, usize::from).min(4);
     std::thread::scope(|scope| {
         for _ in 0..workers {
             scope.spawn(|| {
                 while let Some(trouble) = troubles.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let (told, host) = told(*trouble);
-                    assert_same(&format!("{trouble:?}"), expected, &told);
+                    let (state, host) = worked(*trouble);
+                    assert_same(&format!("{trouble:?}"), expected, &state);
                     ended.fetch_add(usize::from(host.starts > 1), Ordering::Relaxed);
                 }
             });
@@ -165,7 +165,7 @@ fn each(troubles: &[Trouble], expected: &Told) -> usize {
 #[test]
 #[cfg_attr(not(target_os = "linux"), ignore = "the signal is kept by a library of Linux")]
 fn at_every_write_nothing_acknowledged_is_lost_or_doubled() {
-    let (expected, undisturbed) = told(Trouble::None);
+    let (expected, undisturbed) = worked(Trouble::None);
     let ends = undisturbed.transactions;
     assert!(ends.len() > 25, "{ends:?}");
     // Alternately the last write of a transaction, which completes it, and one in the middle.
@@ -181,8 +181,8 @@ fn at_every_write_nothing_acknowledged_is_lost_or_doubled() {
 }
 
 #[test]
-fn behind_every_answer_that_is_lost_nothing_is_done_twice() {
-    let (expected, undisturbed) = told(Trouble::None);
+fn after_every_answer_that_is_lost_nothing_is_done_twice() {
+    let (expected, undisturbed) = worked(Trouble::None);
     let troubles: Vec<_> = (1..=undisturbed.answers).map(Trouble::Answer).collect();
     assert!(troubles.len() > 25, "{}", troubles.len());
     let ended = each(&troubles, &expected);

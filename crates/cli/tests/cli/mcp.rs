@@ -105,7 +105,7 @@ fn a_client_whose_server_was_killed_goes_on_in_its_session() {
 }
 
 #[test]
-fn a_store_that_can_not_be_used_is_told_with_each_call_and_tried_again() {
+fn a_store_that_can_not_be_used_is_reported_with_each_call_and_tried_again() {
     let desk = TestEnv::without_store();
     desk.sealed.write(".callstack/callstack.db", &"no database ".repeat(600)).unwrap();
     let mut client = Client::start(&desk, "try");
@@ -119,7 +119,7 @@ fn a_store_that_can_not_be_used_is_told_with_each_call_and_tried_again() {
 }
 
 #[test]
-fn frames_of_a_client_are_told_apart_in_the_tree() {
+fn frames_of_a_client_are_distinguished_in_the_tree() {
     let desk = TestEnv::new();
     let mut client =
         Client::start_with(&desk, "claude-code", &[("CLAUDE_CODE_SESSION_ID", "5eba2e90")]);

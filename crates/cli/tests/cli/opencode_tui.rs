@@ -97,7 +97,7 @@ fn begin(desk: &TestEnv) {
 
 fn titles(state: &Value) -> Vec<String> {
     let rows = state["rows"].as_array().unwrap().iter();
-    let told = |row: &Value| {
+    let line = |row: &Value| {
         let text = |name: &str| row[name].as_str().unwrap().to_owned();
         let star = if row["active"] == true { " *" } else { "" };
         format!(
@@ -108,7 +108,7 @@ fn titles(state: &Value) -> Vec<String> {
             text("title")
         )
     };
-    rows.map(told).collect()
+    rows.map(line).collect()
 }
 
 fn depth(row: &Value) -> usize {
@@ -208,7 +208,7 @@ fn it_makes_no_store_and_shows_one_that_is_made_later() {
 }
 
 #[test]
-fn a_store_that_can_not_be_used_is_told_of() {
+fn a_store_that_can_not_be_used_is_reported() {
     let desk = TestEnv::new();
     desk.sealed.write(".callstack/callstack.db", &"no database ".repeat(600)).unwrap();
     desk.ok(&["trust", "--yes"]);

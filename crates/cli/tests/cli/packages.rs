@@ -95,8 +95,8 @@ fn npm_and_debian_packages_are_installed_used_and_removed() {
         let said = desk.sealed.run("package", command, Duration::from_mins(2)).unwrap();
         assert!(said.success(), "{said}");
         for kind in kinds {
-            let told = format!("{kind}: installed, used and removed");
-            assert!(script.ends_with("/package.sh") || said.stdout.contains(&told), "{said}");
+            let line = format!("{kind}: installed, used and removed");
+            assert!(script.ends_with("/package.sh") || said.stdout.contains(&line), "{said}");
         }
     }
 }

@@ -42,8 +42,8 @@ fn work_makes_a_store_only_where_that_is_asked_for_and_says_where() {
         assert!(said.stderr.contains("with --here"), "{args:?}: {}", said.stderr);
         assert!(!desk.project().join(".callstack").exists(), "{args:?}");
         let said = desk.run_in(below, &[args, &["--here"]].concat());
-        let told = format!("made a store in {}", desk.project().join(".callstack").display());
-        assert!(said.stderr.contains(&told), "{args:?}: {}", said.stderr);
+        let line = format!("made a store in {}", desk.project().join(".callstack").display());
+        assert!(said.stderr.contains(&line), "{args:?}: {}", said.stderr);
         assert!(desk.database().is_file(), "{args:?}");
         let said = desk.run_in(below, args);
         assert!(!said.stderr.contains("made a store"), "{args:?}: {}", said.stderr);
@@ -53,8 +53,8 @@ fn work_makes_a_store_only_where_that_is_asked_for_and_says_where() {
 #[test]
 fn settings_of_all_projects_need_no_store() {
     let desk = TestEnv::without_store();
-    let told = desk.json(&["config", "log", "off", "--user"]);
-    assert_eq!(told["source"], "user");
+    let data = desk.json(&["config", "log", "off", "--user"]);
+    assert_eq!(data["source"], "user");
     assert_eq!(desk.run(&["config", "log", "off"]).code, 3);
     assert!(!desk.project().join(".callstack").exists());
 }
@@ -82,7 +82,7 @@ fn looking_never_makes_a_store() {
 fn the_home_folder_is_never_taken() {
     let desk = TestEnv::without_store();
     let home = desk.sealed.home();
-    says!(told: desk, desk.run_in(&home, &["push", "--here", "x", "-c", "y"]), @r#"
+    says!(output: desk, desk.run_in(&home, &["push", "--here", "x", "-c", "y"]), @r#"
     exit 2
     --- stderr
     error: the home folder $ROOT/home is never taken for a project
@@ -143,7 +143,7 @@ fn settings_come_from_the_environment() {
     let desk = TestEnv::without_store();
     let mut command = desk.command(&desk.project(), &["push", "--here", "x", "-c", "y"]);
     command.env("STACK_TOOLS", "some");
-    says!(told: desk, desk.finish(command), @r#"
+    says!(output: desk, desk.finish(command), @r#"
     exit 2
     --- stderr
     error: STACK_TOOLS is `some`
@@ -152,7 +152,7 @@ fn settings_come_from_the_environment() {
     desk.ok(&["push", "--here", "Root", "-c", "y"]);
     let mut command = desk.command(&desk.project(), &["push", "Deeper", "-c", "y"]);
     command.env("STACK_LIMIT_DEPTH", "1");
-    says!(told: desk, desk.finish(command), @r#"
+    says!(output: desk, desk.finish(command), @r#"
     exit 5
     --- stderr
     error: the depth of the tree would be 2, and the limit is 1

@@ -60,8 +60,8 @@ fn imported() -> TestEnv {
     fs::write(desk.project().join("past.jsonl"), recording()).unwrap();
     desk.ok(&["import", "past.jsonl"]);
     assert!(desk.ok(&["search", SECRET]).contains("f1"));
-    let told = desk.ok(&["show", "f1"]) + &desk.ok(&["export"]);
-    assert!(told.contains(SECRET), "{told}");
+    let text = desk.ok(&["show", "f1"]) + &desk.ok(&["export"]);
+    assert!(text.contains(SECRET), "{text}");
     assert!(holding(&desk, SECRET).iter().any(|file| file.ends_with("callstack.log")));
     desk
 }
@@ -132,7 +132,7 @@ fn those_of_one_frame_go_and_those_of_others_stay() {
 }
 
 #[test]
-fn what_an_agent_gave_is_told_and_stays() {
+fn what_an_agent_gave_is_listed_and_stays() {
     let desk = TestEnv::new();
     desk.ok(&["push", "Deploy", "-c", "It is deployed"]);
     desk.ok(&["pin", "never on Fridays"]);

@@ -80,7 +80,7 @@ fn the_outcome_comes_first() {
 }
 
 #[test]
-fn a_session_is_told_as_a_table() {
+fn a_session_is_shown_as_a_table() {
     says!(desk(), ["replay", "session.jsonl", "--verbose"], @"
     exit 0
     11111111-1111-4111-8111-111111111111
@@ -105,8 +105,8 @@ fn a_session_is_told_as_a_table() {
 #[test]
 fn all_figures_are_there_for_programs() {
     let desk = desk();
-    let told = desk.json(&["replay", "session.jsonl"]);
-    let [session] = &told["sessions"].as_array().unwrap()[..] else { panic!("{told:#}") };
+    let data = desk.json(&["replay", "session.jsonl"]);
+    let [session] = &data["sessions"].as_array().unwrap()[..] else { panic!("{data:#}") };
     assert_eq!((&session["calls"], &session["frames"]), (&json!(14), &json!(1)));
     let ways = session["ways"].as_array().unwrap();
     let names: Vec<_> = ways.iter().map(|way| way["way"].as_str().unwrap()).collect();
@@ -114,7 +114,7 @@ fn all_figures_are_there_for_programs() {
     assert_eq!(ways[0]["ofLinear"]["billed"], json!(1.0));
     assert_eq!(ways[0]["retention"], json!(1.0));
     assert!(ways[4]["input"].as_u64() < ways[0]["input"].as_u64(), "{ways:#?}");
-    for (sum, way) in told["sum"].as_array().unwrap().iter().zip(ways) {
+    for (sum, way) in data["sum"].as_array().unwrap().iter().zip(ways) {
         assert_eq!((&sum["input"], &sum["kept"]), (&way["input"], &way["kept"]));
     }
 }
@@ -122,14 +122,14 @@ fn all_figures_are_there_for_programs() {
 #[test]
 fn a_session_counts_once_however_often_it_is_named() {
     let desk = desk();
-    let told = desk.json(&["replay", "session.jsonl"]);
-    assert_eq!(desk.json(&["replay", "session.jsonl", "session.jsonl"]), told);
+    let data = desk.json(&["replay", "session.jsonl"]);
+    assert_eq!(desk.json(&["replay", "session.jsonl", "session.jsonl"]), data);
     // Two of them are twice the sum.
     let other = session().replace("11111111-1111", "22222222-2222");
     fs::write(desk.project().join("other.jsonl"), other).unwrap();
     let both = desk.json(&["replay", "session.jsonl", "other.jsonl"]);
-    let sum = |told: &Value| told["sum"][4]["input"].as_u64().unwrap();
-    assert_eq!(sum(&both), 2 * sum(&told));
+    let sum = |data: &Value| data["sum"][4]["input"].as_u64().unwrap();
+    assert_eq!(sum(&both), 2 * sum(&data));
     let files: Vec<_> = both["sessions"].as_array().unwrap().iter().map(|it| &it["file"]).collect();
     assert_eq!(files, ["session.jsonl", "other.jsonl"]);
 }
@@ -153,8 +153,8 @@ fn what_a_star_stands_for_is_read_as_the_folder_is() {
     let [file, subagents, memory, index] = named.each_ref().map(String::as_str);
     let said = desk.run(&["replay", file, subagents, memory, index, "--json"]);
     assert_eq!(said.code, 0, "{}", said.stderr);
-    let told: Value = serde_json::from_str(&said.stdout).unwrap();
-    assert_eq!(told["sum"], whole["sum"]);
+    let data: Value = serde_json::from_str(&said.stdout).unwrap();
+    assert_eq!(data["sum"], whole["sum"]);
     assert!(
         said.stderr.contains("past/memory: there is no recorded session in this folder")
             && said.stderr.contains("past/index.json"),
@@ -173,7 +173,7 @@ fn what_a_star_stands_for_is_read_as_the_folder_is() {
 #[test]
 fn everything_that_was_sent_can_be_had() {
     let desk = desk();
-    let told = desk.json(&["replay", "session.jsonl", "--dump", "sent"]);
+    let data = desk.json(&["replay", "session.jsonl", "--dump", "sent"]);
     let files: Vec<_> = fs::read_dir(desk.project().join("sent")).unwrap().flatten().collect();
     let [file] = &files[..] else { panic!("{files:?}") };
     assert_eq!(file.file_name(), "01-11111111-1111-4111-8111-111111111111.jsonl");
@@ -182,7 +182,7 @@ fn everything_that_was_sent_can_be_had() {
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
-    let calls = told["sessions"][0]["calls"].as_u64().unwrap();
+    let calls = data["sessions"][0]["calls"].as_u64().unwrap();
     assert_eq!(lines.len() as u64, 5 * calls);
     let first = json!({
         "session": "11111111-1111-4111-8111-111111111111", "call": 0, "way": "linear",
@@ -202,8 +202,8 @@ fn everything_that_was_sent_can_be_had() {
 #[test]
 fn the_page_is_one_file() {
     let desk = desk();
-    let told = desk.ok(&["replay", "session.jsonl", "--html", "page.html"]);
-    assert!(told.contains("frames"), "{told}");
+    let printed = desk.ok(&["replay", "session.jsonl", "--html", "page.html"]);
+    assert!(printed.contains("frames"), "{printed}");
     let page = fs::read_to_string(desk.project().join("page.html")).unwrap();
     let document = document(&page);
     assert_eq!((&document["source"], &document["version"]), (&json!("recording"), &json!(1)));
@@ -230,11 +230,11 @@ fn what_is_written_down_is_for_its_owner_and_without_secrets() {
     // A page that is there already may be for everybody.
     fs::write(desk.project().join("page.html"), "<title>callstack replay</title>").unwrap();
     let args = ["replay", "session.jsonl", "--html", "page.html", "--dump", "sent"];
-    let told = desk.ok(&args);
+    let printed = desk.ok(&args);
     let sent = fs::read_dir(desk.project().join("sent")).unwrap().next().unwrap().unwrap().path();
     let page = desk.project().join("page.html");
     let texts = || [&sent, &page].map(|file| fs::read_to_string(file).unwrap());
-    for text in texts().iter().chain([&told]) {
+    for text in texts().iter().chain([&printed]) {
         assert!(!text.contains(&token), "{text}");
     }
     assert!(texts()[0].contains("Find out what parses dates. ‹masked: GitHub token›"));
@@ -302,7 +302,7 @@ fn a_last_line_that_was_cut_off_is_counted() {
     let desk = desk();
     let whole = session();
     fs::write(desk.project().join("cut.jsonl"), &whole[..whole.len() - 40]).unwrap();
-    let told = desk.json(&["replay", "cut.jsonl"]);
-    assert_eq!(told["sessions"][0]["unreadable"], json!(1), "{told:#}");
-    assert_eq!(told["sessions"][0]["calls"], json!(13));
+    let data = desk.json(&["replay", "cut.jsonl"]);
+    assert_eq!(data["sessions"][0]["unreadable"], json!(1), "{data:#}");
+    assert_eq!(data["sessions"][0]["calls"], json!(13));
 }

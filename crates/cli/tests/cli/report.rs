@@ -9,8 +9,8 @@ use super::test_env::{TestEnv, says};
 
 /// The document in a page.
 pub(crate) fn document(page: &str) -> Value {
-    let (_, behind) = page.split_once("id=\"data\">").unwrap();
-    let (data, _) = behind.split_once("</script>").unwrap();
+    let (_, after) = page.split_once("id=\"data\">").unwrap();
+    let (data, _) = after.split_once("</script>").unwrap();
     serde_json::from_str(data).unwrap()
 }
 

@@ -144,7 +144,7 @@ fn a_frames_files_are_as_it_found_them_and_the_repository_is_untouched() {
 }
 
 #[test]
-fn what_git_ignores_or_lies_outside_is_told_and_left() {
+fn what_git_ignores_or_lies_outside_is_named_and_left() {
     let desk = in_git();
     write(&desk, "target/kept", "as it was");
     let outside = desk.project().with_file_name("outside.txt");
@@ -164,10 +164,10 @@ fn what_git_ignores_or_lies_outside_is_told_and_left() {
     let outside = outside.display().to_string();
     let left = [(outside.as_str(), "not_recorded"), ("target/built", "not_recorded")];
     assert_eq!(paths(&plan["left"]), left);
-    let told = desk.ok(&["rollback", "f1", "--yes"]);
+    let printed = desk.ok(&["rollback", "f1", "--yes"]);
     assert!(
-        told.contains("target/built  left: what it held is not recorded (git ignores it"),
-        "{told}"
+        printed.contains("target/built  left: what it held is not recorded (git ignores it"),
+        "{printed}"
     );
     assert_eq!(read(&desk, "target/built").as_deref(), Some("by the frame"));
     let again = desk.json(&["rollback", "f1", "--dry-run"]);

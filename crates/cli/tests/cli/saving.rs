@@ -74,31 +74,31 @@ fn worked() -> TestEnv {
 }
 
 #[test]
-fn a_session_tells_what_its_requests_took_and_would_have_taken() {
+fn a_session_shows_what_its_requests_took_and_would_have_taken() {
     let desk = worked();
-    let told = desk.json(&["status", "--session", "ses_a"])["requests"].take();
-    let session = &told["session"];
+    let requests = desk.json(&["status", "--session", "ses_a"])["requests"].take();
+    let session = &requests["session"];
     assert_eq!((&session["requests"], &session["sent"]), (&json!(4), &json!(42_500)));
     // 27,100 of them came from the cache.
     assert_eq!(session["billed"], json!(15_400.0 * 1.25 + 27_100.0 * 0.1));
     let shown = desk.ok(&["status", "--session", "ses_a"]);
     let without = session["estimatedWithout"]["sent"].as_u64().unwrap();
     // The output of 17,600 characters is in one request more, callstack's tools and guidance in none.
-    assert!((39_000..43_000).contains(&without), "{told:#}");
-    assert_eq!((&told["subagents"], &told["total"]), (&json!(0), session));
+    assert!((39_000..43_000).contains(&without), "{requests:#}");
+    assert_eq!((&requests["subagents"], &requests["total"]), (&json!(0), session));
     assert!(shown.contains("this session: 4 requests, 42,500 tokens sent"), "{shown}");
     assert!(shown.contains("the same without callstack, estimated: "), "{shown}");
     assert!(shown.contains("Frames have cost "), "it was too short for them: {shown}");
 }
 
 #[test]
-fn the_end_of_a_process_tells_the_log_what_its_sessions_took() {
+fn the_end_of_a_process_logs_what_its_sessions_took() {
     let desk = worked();
     let log = std::fs::read_to_string(desk.project().join(".callstack/callstack.log")).unwrap();
     let lines: Vec<_> = log.lines().filter(|line| line.contains("Session summed up")).collect();
     let [line] = lines[..] else { panic!("{log}") };
-    for told in ["sessionID: \"ses_a\"", "requests: 4", "sent: 42500", "estimatedSentWithout: "] {
-        assert!(line.contains(told), "{told} in {line}");
+    for field in ["sessionID: \"ses_a\"", "requests: 4", "sent: 42500", "estimatedSentWithout: "] {
+        assert!(line.contains(field), "{field} in {line}");
     }
 }
 
@@ -115,7 +115,7 @@ fn copies_of_what_another_session_was_answered_are_no_requests_of_a_fork() {
     ];
     let said = serve(&desk, &[sync(0, &messages)]);
     assert_eq!(said.code, 0, "{}", said.stderr);
-    let told = desk.json(&["status", "--session", "ses_a"]);
-    assert_eq!(told["requests"]["session"]["requests"], 1, "{told:#}");
-    assert_eq!(told["requests"]["session"]["sent"], 9_100);
+    let status = desk.json(&["status", "--session", "ses_a"]);
+    assert_eq!(status["requests"]["session"]["requests"], 1, "{status:#}");
+    assert_eq!(status["requests"]["session"]["sent"], 9_100);
 }

@@ -183,8 +183,8 @@ fn a_part_of_a_log_says_where_it_goes_on_and_search_leads_to_what_was_changed() 
     assert!(part.ends_with("there is more: go on with --from 2\n"), "{part}");
     assert!(!desk.ok(&["log", "f2", "--count", "1", "--raw"]).contains("there is more"));
     assert!(!desk.ok(&["log", "f2"]).contains("there is more"));
-    let behind = desk.ok(&["log", "f2", "--from", "99"]);
-    assert!(behind.ends_with("no such message\n"), "{behind}");
+    let beyond = desk.ok(&["log", "f2", "--from", "99"]);
+    assert!(beyond.ends_with("no such message\n"), "{beyond}");
     let text = json!([{"id": "prt_4", "type": "text", "text": "said otherwise"}]);
     let info = json!({"id": "msg_4", "role": "assistant", "sessionID": "ses_a"});
     let messages = json!([{"info": info, "parts": text}]);

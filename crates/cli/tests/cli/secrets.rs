@@ -33,8 +33,8 @@ fn with_a_token() -> (TestEnv, Vec<Value>) {
     let mut messages = vec![message("msg_1", "user", "Deploy it, mangrove")];
     sync(&desk, &messages);
     desk.ok(&["push", "Look at the settings", "-c", "known"]);
-    let told = format!("the token of the parakeet is {}", token());
-    messages.push(message("msg_2", "assistant", &told));
+    let words = format!("the token of the parakeet is {}", token());
+    messages.push(message("msg_2", "assistant", &words));
     sync(&desk, &messages);
     desk.ok(&["pop", "-r", &format!("it is {}", token())]);
     messages.push(message("msg_3", "assistant", "Deployed with marmalade"));
@@ -112,7 +112,7 @@ fn ran(id: &str, n: usize, command: &str, output: &str) -> Value {
 }
 
 #[test]
-fn what_is_told_of_commands_has_no_secret_that_stood_among_other_things() {
+fn what_is_shown_of_commands_has_no_secret_that_stood_among_other_things() {
     let value = ["hunter", "Two", "9Abc"].concat();
     let long = "q7Xz4W".repeat(70);
     let key = ["-----BEGIN PRIV", "ATE KEY-----\n", &"k8Yv3U".repeat(10), "\n"].concat();

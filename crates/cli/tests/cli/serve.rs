@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_mins(1);
 /// A server that has printed its address.
 struct Serving {
     child: Child,
-    told: Value,
+    address: Value,
 }
 
 impl Drop for Serving {
@@ -35,18 +35,18 @@ impl Serving {
         let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
         let stdout = child.stdout.take().unwrap();
         let mut values = Deserializer::from_reader(stdout).into_iter::<Value>();
-        Self { told: values.next().unwrap().unwrap(), child }
+        Self { address: values.next().unwrap().unwrap(), child }
     }
 
     fn port(&self) -> u16 {
-        self.told["port"].as_u64().unwrap().try_into().unwrap()
+        self.address["port"].as_u64().unwrap().try_into().unwrap()
     }
 
     /// Begins a request.
     fn ask(&self, request: &str) -> TcpStream {
         let mut stream = TcpStream::connect(("127.0.0.1", self.port())).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
-        let token = self.told["token"].as_str().unwrap();
+        let token = self.address["token"].as_str().unwrap();
         let port = self.port();
         let head = format!(
             "{request} HTTP/1.1\r\nHost: localhost:{port}\r\nAuthorization: Bearer {token}\r\n\
@@ -85,16 +85,16 @@ fn records(desk: &TestEnv) -> Vec<PathBuf> {
 }
 
 #[test]
-fn what_other_processes_do_is_told_and_a_signal_ends_it_in_order() {
+fn what_other_processes_do_is_reported_and_a_signal_ends_it_in_order() {
     let desk = TestEnv::new();
     for signal in [Signal::TERM, Signal::INT] {
         let serving = Serving::start(&desk, &[]);
         let answer = serving.answer("POST /v1/operations/stack_status");
         assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
         let mut events = BufReader::new(serving.ask("GET /v1/events")).lines();
-        let mut until = |told: &str| {
+        let mut until = |words: &str| {
             let mut lines = events.by_ref().map(Result::unwrap);
-            assert!(lines.any(|line| line.contains(told)), "the stream ends without {told}");
+            assert!(lines.any(|line| line.contains(words)), "the stream ends without {words}");
         };
         until("event: open");
         for title in ["one process", "another process"] {
@@ -117,11 +117,11 @@ fn a_project_is_served_once_unless_another_port_is_named() {
     let port = first.port().to_string();
     for args in [&[][..], &["--port", &port]] {
         let second = Serving::start(&desk, args);
-        assert_eq!(second.told, first.told);
-        assert_eq!(second.told["pid"].as_u64(), Some(first.child.id().into()));
+        assert_eq!(second.address, first.address);
+        assert_eq!(second.address["pid"].as_u64(), Some(first.child.id().into()));
     }
     let said = desk.ok(&["serve"]);
-    let page = first.told["page"].as_str().unwrap();
+    let page = first.address["page"].as_str().unwrap();
     assert!(said.contains(page) && said.contains("serves this project already"), "{said}");
     // One that another project is served at is not free.
     let elsewhere = TestEnv::new();
@@ -163,7 +163,7 @@ fn all_projects_on_record_are_served_each_at_its_own_paths() {
     assert_ne!(own.port(), serving.port());
     let said = desk.run_in(&second, &["serve", "--all"]);
     assert!(said.stdout.contains("serves all projects already"), "{}", said.stdout);
-    assert!(said.stdout.contains(serving.told["page"].as_str().unwrap()), "{}", said.stdout);
+    assert!(said.stdout.contains(serving.address["page"].as_str().unwrap()), "{}", said.stdout);
     // A store that is no longer trusted is no longer a project.
     desk.ok(&["trust", "--revoke"]);
     assert_eq!(serving.json("GET /v1/projects").as_array().unwrap().len(), 1);
@@ -185,9 +185,9 @@ fn a_browser_is_led_to_the_page_by_a_file_that_its_owner_reads() {
     let mut child = command.spawn().unwrap();
     let stdout = child.stdout.take().unwrap();
     let mut values = Deserializer::from_reader(stdout).into_iter::<Value>();
-    let serving = Serving { told: values.next().unwrap().unwrap(), child };
+    let serving = Serving { address: values.next().unwrap().unwrap(), child };
     let shown = fs::read_to_string(&seen).unwrap();
-    assert!(shown.contains(serving.told["page"].as_str().unwrap()), "{shown}");
+    assert!(shown.contains(serving.address["page"].as_str().unwrap()), "{shown}");
     for file in records(&desk) {
         assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600, "{file:?}");
     }

@@ -32,18 +32,18 @@ const CASES: &[Case] = &[
     case("STACK_FRAME_MODE", "off", frame_of_the_user, "f1", "none"),
     case("STACK_TOOLS", "full", lists_the_tree, "no", "yes"),
     case("STACK_CONTEXT_PLACEMENT", "system", place_of_the_context, "push", "system"),
-    case("STACK_CONTEXT_IMPORTED", "on", tells_of_imported, "no", "yes"),
+    case("STACK_CONTEXT_IMPORTED", "on", shows_imported, "no", "yes"),
     case("STACK_FOLD_REASONING", "wait", folds_a_busy_step, "yes", "no"),
     case("STACK_FRAME_SESSIONS", "always", place_of_a_push, "here", "create_session"),
     case("STACK_ROLLBACK", "off", records_files, "yes", "no"),
     case("STACK_FILES", "off", has_files, "yes", "no"),
     case("STACK_LOG", "off", is_logged, "yes", "no"),
-    case("STACK_AUTONOMY_LEVEL", "manual", is_told_to_push, "yes", "no"),
+    case("STACK_AUTONOMY_LEVEL", "manual", is_advised_to_push, "yes", "no"),
     case("STACK_MASK_OUTPUTS", "on", masks_what_was_read_again, "no", "yes"),
-    case("STACK_PUSH_THRESHOLD", "100", is_told_to_push, "yes", "no"),
+    case("STACK_PUSH_THRESHOLD", "100", is_advised_to_push, "yes", "no"),
     case("STACK_POP_THRESHOLD", "100", should_pop, "pop: yes", "pop: no"),
-    case("STACK_SUGGEST_IN_CONTEXT", "off", is_told_to_push, "yes", "no"),
-    case("STACK_ENABLED_HEURISTICS", "duration", is_told_to_push, "yes", "no"),
+    case("STACK_SUGGEST_IN_CONTEXT", "off", is_advised_to_push, "yes", "no"),
+    case("STACK_ENABLED_HEURISTICS", "duration", is_advised_to_push, "yes", "no"),
     case("STACK_SUBAGENT_ENABLED", "off", frames_of_a_named_subagent, "2", "1"),
     case("STACK_SUBAGENT_MIN_DURATION", "0", frames_of_a_helper, "1", "2"),
     case("STACK_SUBAGENT_MIN_MESSAGES", "1", frames_of_a_helper, "1", "2"),
@@ -62,7 +62,7 @@ const CASES: &[Case] = &[
     case("STACK_SUMMARIZER_KEY_ENV", "OTHER_KEY", key_that_is_sent, "first", "second"),
     case("STACK_SUMMARIZER_TIME_LIMIT", "500", answer_of_a_slow_model, "All is read.", "late"),
     case("STACK_SUMMARIZER_RETRIES", "0", answer_of_an_ill_model, "All is read.", "ill"),
-    case("STACK_SUMMARIZER_TOKENS", "100", tells_the_first_step, "yes", "no"),
+    case("STACK_SUMMARIZER_TOKENS", "100", includes_the_first_step, "yes", "no"),
     case("STACK_TOKEN_BUDGET_TOTAL", "100", what_is_whole, "ancestor sibling current", ""),
     case(
         "STACK_TOKEN_BUDGET_ANCESTORS",
@@ -203,7 +203,7 @@ fn shows(session: &str, messages: &[Value]) -> (&'static str, Value) {
     ("sync", params)
 }
 
-fn told(text: &str) -> Value {
+fn user_message(text: &str) -> Value {
     json!({"info": {"id": "msg_1", "role": "user"},
         "parts": [{"id": "prt_1", "type": "text", "text": text}]})
 }
@@ -269,7 +269,7 @@ fn place_of_the_context(trial: &Trial) -> String {
 }
 
 fn folds_a_busy_step(trial: &Trial) -> String {
-    let words = told("Write the parser");
+    let words = user_message("Write the parser");
     let mark = |field: &str, value: Value| json!({"input": {}, "output": "", "metadata": {"callstack": {field: value}}});
     let push = step(2, &[("stack_frame_push", mark("opened", "frm-x".into()))]);
     let work = step(3, &[bash("make lexer", 0)]);
@@ -332,7 +332,7 @@ fn ends_unsaid(trial: &Trial, set: &[(&str, &str)], replies: Vec<Reply>) -> (Val
     let opened = json!({"callstack": {"opened": "frm-x"}});
     let opened = json!({"input": {}, "output": "", "metadata": opened});
     let push = step(2, &[("stack_frame_push", opened)]);
-    let messages = [told("Read it"), push, said(3, &long), said(4, "It is read.")];
+    let messages = [user_message("Read it"), push, said(3, &long), said(4, "It is read.")];
     trial.host(&[
         says(A, "Read it"),
         shows(A, &messages[..1]),
@@ -408,14 +408,14 @@ fn answer_of_an_ill_model(trial: &Trial) -> String {
     }
 }
 
-fn tells_the_first_step(trial: &Trial) -> String {
+fn includes_the_first_step(trial: &Trial) -> String {
     let asked = asked_once(trial, &[ADDRESS, MODEL]).unwrap();
     assert!(asked.body.contains("It is read."), "{}", asked.body);
     yes(asked.body.contains("The first step."))
 }
 
 fn masks_what_was_read_again(trial: &Trial) -> String {
-    let mut messages = vec![told("Read all of it")];
+    let mut messages = vec![user_message("Read all of it")];
     for at in 2..10 {
         let output = format!("part {at} has words; ").repeat(400);
         let state = json!({"input": {"command": format!("cat {}", at % 2)}, "output": output});
@@ -425,8 +425,8 @@ fn masks_what_was_read_again(trial: &Trial) -> String {
     yes(answers[1]["ops"].to_string().contains("has left the context"))
 }
 
-fn is_told_to_push(trial: &Trial) -> String {
-    let mut messages = vec![told("Make the build green again")];
+fn is_advised_to_push(trial: &Trial) -> String {
+    let mut messages = vec![user_message("Make the build green again")];
     for at in 0..3 {
         messages.push(step(2 * at + 2, &[wrote("src/a.rs")]));
         messages.push(step(2 * at + 3, &[bash("make", 2)]));
@@ -450,7 +450,7 @@ fn child_with(trial: &Trial, title: &str) -> Vec<Value> {
         says(A, "Write the parser"),
         ("event", born),
         says(CHILD, "Look around"),
-        shows(CHILD, &[told("Look around")]),
+        shows(CHILD, &[user_message("Look around")]),
         ("event", idle),
     ])
 }
@@ -497,7 +497,7 @@ fn what_is_whole(trial: &Trial) -> String {
 }
 
 /// Returns whether a new session's frame contains the results of an imported one.
-fn tells_of_imported(trial: &Trial) -> String {
+fn shows_imported(trial: &Trial) -> String {
     let recordings = Path::new(env!("CARGO_MANIFEST_DIR")).join("../recordings/tests/recordings");
     std::fs::copy(recordings.join("swe-agent.traj"), trial.desk.project().join("a.traj")).unwrap();
     trial.desk.ok(&["import", "a.traj"]);

@@ -19,10 +19,10 @@ fn pipe(desk: &TestEnv, path: &str) -> PathBuf {
 
 /// Asserts that a command ends, and names the file and its kind.
 fn refused(said: &Said, path: &Path, what: &str) {
-    let told = format!("{}{}", said.stdout, said.stderr);
-    assert_ne!(said.code, 0, "{told}");
-    assert!(told.contains(path.file_name().unwrap().to_str().unwrap()), "{told}");
-    assert!(told.contains(&format!("it is {what}, not a file")), "{told}");
+    let output = format!("{}{}", said.stdout, said.stderr);
+    assert_ne!(said.code, 0, "{output}");
+    assert!(output.contains(path.file_name().unwrap().to_str().unwrap()), "{output}");
+    assert!(output.contains(&format!("it is {what}, not a file")), "{output}");
 }
 
 #[test]
@@ -98,8 +98,8 @@ fn a_pipe_in_place_of_the_log_of_what_is_done_is_no_store_of_ours() {
     for args in [&["push", "Goes on", "-c", "It does"][..], &["doctor"]] {
         let said = desk.run(args);
         let line = format!("{} is not the file or folder that a store has there", log.display());
-        let told = said.stdout + &said.stderr;
-        assert!(said.code == 7 && told.contains(&line), "{} {told}", said.code);
+        let output = said.stdout + &said.stderr;
+        assert!(said.code == 7 && output.contains(&line), "{} {output}", said.code);
     }
 }
 

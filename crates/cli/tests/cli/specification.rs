@@ -23,7 +23,7 @@ enum Kind {
 struct Row {
     kind: Kind,
     item: String,
-    told: String,
+    text: String,
     places: Vec<String>,
     tests: Vec<String>,
 }
@@ -61,7 +61,7 @@ fn rows_of(page: &str) -> Vec<Row> {
         rows.push(Row {
             kind,
             item: cells[0].to_owned(),
-            told: cells[1].to_owned(),
+            text: cells[1].to_owned(),
             places: if kind == Kind::There { quoted(cells[1]) } else { Vec::new() },
             tests: cells.get(2).map_or_else(Vec::new, |cell| quoted(cell)),
         });
@@ -71,7 +71,7 @@ fn rows_of(page: &str) -> Vec<Row> {
 
 /// Returns the missing part of a row.
 fn unsaid(row: &Row) -> Option<&'static str> {
-    let is_reason = || row.told.ends_with('.') && row.told.contains(' ');
+    let is_reason = || row.text.ends_with('.') && row.text.contains(' ');
     match row.kind {
         Kind::There if row.places.is_empty() => Some("no place"),
         Kind::Otherwise | Kind::Missing if !is_reason() => Some("no reason"),
@@ -190,9 +190,9 @@ fn a_row_that_says_too_little_is_found() {
     let page = "| item | place | tests |\n| --- | --- | --- |\n| a | `b` | `c` |\n| a | b | `c` |\n\
         ## Done otherwise\n| a | It is so. | `c` |\n| a | It is so. | c |\n\
         ## Missing\n| a | It comes later. |\n| a | `later` |\n";
-    let told: Vec<_> = rows_of(page).iter().map(unsaid).collect();
+    let missing: Vec<_> = rows_of(page).iter().map(unsaid).collect();
     let expected = [None, Some("no place"), None, Some("no test"), None, Some("no reason")];
-    assert_eq!(told, expected);
+    assert_eq!(missing, expected);
 }
 
 #[test]

@@ -53,9 +53,9 @@ fn garbage() {
     "#);
     is_left_alone(&desk);
     let said = desk.run(&["doctor", "--json"]);
-    let told: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
-    assert_eq!(told["problems"][0]["kind"], "unavailable");
-    let hint = told["problems"][0]["hint"].as_str().unwrap();
+    let data: serde_json::Value = serde_json::from_str(&said.stdout).unwrap();
+    assert_eq!(data["problems"][0]["kind"], "unavailable");
+    let hint = data["problems"][0]["hint"].as_str().unwrap();
     let folder = desk.project().join(".callstack");
     let advice = format!("Keep a copy of {}, then put a backup in its place", folder.display());
     assert!(hint.contains(&advice) && !hint.contains("rebuild"), "{hint}");
@@ -163,7 +163,7 @@ fn read_only() {
     fs::set_permissions(desk.database(), Permissions::from_mode(0o600)).unwrap();
     assert_eq!(looked.code, 0, "{}", looked.stderr);
     assert_eq!(serde_json::from_str::<serde_json::Value>(&looked.stdout).unwrap(), tree);
-    says!(told: desk, pushed, @r#"
+    says!(output: desk, pushed, @r#"
     exit 6
     --- stderr
     error: the store $ROOT/project/.callstack/callstack.db is read-only
@@ -206,7 +206,7 @@ fn a_read_only_file_system() {
         eprintln!("skipped: nothing may be mounted read-only here: {}", said.stderr);
         return;
     }
-    says!(told: desk, said, @r#"
+    says!(output: desk, said, @r#"
     exit 6
     session cli
     ▶ f1 Build the parser
@@ -234,8 +234,8 @@ fn a_full_disk() {
     let Some(said) = in_a_namespace(&desk, &line) else { return };
     assert_ne!(said.code, 99, "{}", said.stderr);
     assert_eq!(said.code, 0, "{}{}", said.stdout, said.stderr);
-    for told in ["ended with 6\n", "▶ f1 Root", "\"problems\": []", "decision noted in f1"] {
-        assert!(said.stdout.contains(told), "{told}: {}", said.stdout);
+    for part in ["ended with 6\n", "▶ f1 Root", "\"problems\": []", "decision noted in f1"] {
+        assert!(said.stdout.contains(part), "{part}: {}", said.stdout);
     }
     assert_eq!(said.stderr.matches("error: ").count(), 1, "{}", said.stderr);
     assert!(said.stderr.contains("What was acknowledged is safe"), "{}", said.stderr);
@@ -269,7 +269,7 @@ fn a_write_that_the_system_refuses() {
     let mut command = desk.sealed.command("bash");
     let line = format!("ulimit -f 160; exec {BINARY} decision - < {}", long.display());
     command.args(["-c", &line]);
-    says!(told: desk, desk.finish(command), @r#"
+    says!(output: desk, desk.finish(command), @r#"
     exit 6
     --- stderr
     error: the store $ROOT/project/.callstack/callstack.db can't be used: disk I/O error

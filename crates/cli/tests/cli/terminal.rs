@@ -88,7 +88,7 @@ fn a_reader_that_went_away_is_no_error() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn output_that_cannot_be_written_is_told_and_what_was_done_stays_done() {
+fn output_that_cannot_be_written_is_reported_and_what_was_done_stays_done() {
     let desk = TestEnv::new();
     let full = || std::fs::File::options().write(true).open("/dev/full").unwrap();
     let mut command = desk.command(&desk.project(), &["push", "Root", "-c", "x"]);

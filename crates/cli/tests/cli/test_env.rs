@@ -132,7 +132,7 @@ impl TestEnv {
     }
 
     /// Returns the whole output, in the shape of the snapshots.
-    pub(crate) fn told(&self, said: &Said) -> String {
+    pub(crate) fn whole_output(&self, said: &Said) -> String {
         let mut text = format!("exit {}\n{}", said.code, said.stdout);
         if !said.stderr.is_empty() {
             text.push_str("--- stderr\n");
@@ -187,12 +187,12 @@ pub(crate) const VARIES: &[(&str, &str)] = &[
 macro_rules! says {
     ($desk:expr, $args:expr, @$snapshot:literal) => {{
         let said = $desk.run(&$args);
-        says!(told: $desk, said, @$snapshot);
+        says!(output: $desk, said, @$snapshot);
     }};
-    (told: $desk:expr, $said:expr, @$snapshot:literal) => {{
-        let told = $desk.told(&$said);
+    (output: $desk:expr, $said:expr, @$snapshot:literal) => {{
+        let text = $desk.whole_output(&$said);
         insta::with_settings!({filters => crate::cli::test_env::VARIES.iter().copied()}, {
-            insta::assert_snapshot!(told, @$snapshot);
+            insta::assert_snapshot!(text, @$snapshot);
         });
     }};
 }

@@ -112,13 +112,13 @@ fn ten_megabytes_are_refused_and_nothing_is_lost() {
     desk.ok(&["push", "Root", "-c", "x"]);
     let before = desk.json(&["tree"]);
     let long = vec![b'x'; 10_000_000];
-    says!(told: desk, desk.run_with(&["pop", "-r", "-"], &long), @r#"
+    says!(output: desk, desk.run_with(&["pop", "-r", "-"], &long), @r#"
     exit 5
     --- stderr
     error: `results` is 10000000 bytes long, and the limit is 262144
     hint: Nothing was changed. Put the text into a file, record that with `callstack artifact`, and give its essence here.
     "#);
-    says!(told: desk, desk.run_with(&["push", "Child", "-c", "-"], &long), @r#"
+    says!(output: desk, desk.run_with(&["push", "Child", "-c", "-"], &long), @r#"
     exit 5
     --- stderr
     error: `successCriteria` is 10000000 bytes long, and the limit is 262144

@@ -203,7 +203,7 @@ fn a_copied_project_is_asked_about_once() {
     let copy = desk.sealed.root().join("copy");
     shell(&desk, &desk.project(), "cp -a . ../copy");
     is_refused(&desk, &copy);
-    says!(told: desk, desk.run_in(&copy, &["tree"]), @r"
+    says!(output: desk, desk.run_in(&copy, &["tree"]), @r"
     exit 7
     --- stderr
     error: the store $ROOT/copy/.callstack is the one of $ROOT/project
@@ -459,9 +459,9 @@ fn where_git_fails_a_store_is_used_without_states_of_files() {
         with_git(&desk, script);
         is_used(&desk, &desk.project());
         is_used(&desk, &desk.project());
-        let told = desk.ok(&["doctor"]);
+        let report = desk.ok(&["doctor"]);
         let line = format!("! files can't be rolled back: {why}");
-        assert_eq!(told.contains(&line), !why.is_empty(), "{told}");
+        assert_eq!(report.contains(&line), !why.is_empty(), "{report}");
         // The paths that git tracks are found without it.
         fs::remove_file(desk.sealed.root().join("bin/git")).unwrap();
         shell(&desk, &desk.project(), "git add -f .callstack");
@@ -496,7 +496,7 @@ fn where_there_is_no_git_a_store_is_used_unless_it_is_tracked() {
 }
 
 #[test]
-fn that_files_are_not_recorded_is_told_once() {
+fn that_files_are_not_recorded_is_logged_once() {
     let desk = TestEnv::without_store();
     desk.sealed.git_init().unwrap();
     with_git(&desk, "echo 'fatal: broken' >&2; exit 1");
@@ -510,7 +510,7 @@ fn that_files_are_not_recorded_is_told_once() {
     assert_eq!(said.code, 0, "{}", said.stderr);
     assert!(desk.handles().len() >= 3, "{}", said.stdout);
     let log = fs::read_to_string(desk.project().join(".callstack/callstack.log")).unwrap();
-    let told: Vec<_> = log.lines().filter(|line| line.contains("Files not recorded")).collect();
-    assert_eq!(told.len(), 1, "{log}");
-    assert!(told.iter().all(|line| line.contains("git refused: fatal: broken")), "{told:?}");
+    let lines: Vec<_> = log.lines().filter(|line| line.contains("Files not recorded")).collect();
+    assert_eq!(lines.len(), 1, "{log}");
+    assert!(lines.iter().all(|line| line.contains("git refused: fatal: broken")), "{lines:?}");
 }

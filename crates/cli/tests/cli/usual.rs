@@ -66,15 +66,15 @@ fn the_projects_own_sessions_are_found_and_taken_over() {
     --- stderr
     callstack: made a store in $ROOT/project/.callstack
     ");
-    let told = desk.json(&["import", "--here"]);
-    assert_eq!((&told["recorded"]["sessions"], &told["recorded"]["known"]), (&0.into(), &3.into()));
+    let data = desk.json(&["import", "--here"]);
+    assert_eq!((&data["recorded"]["sessions"], &data["recorded"]["known"]), (&0.into(), &3.into()));
     let listed = desk.json(&["import", "--dry-run"]);
     assert_eq!(listed["sessions"].as_array().unwrap().len(), 2, "{listed:#}");
     assert_eq!(listed["sessions"][0]["agent"], "Claude Code");
     assert_eq!(listed["elsewhere"], 1);
-    let told = desk.json(&["replay"]);
-    assert_eq!(told["sessions"].as_array().unwrap().len(), 3, "{told:#}");
-    let file = told["sessions"][0]["file"].as_str().unwrap();
+    let data = desk.json(&["replay"]);
+    assert_eq!(data["sessions"].as_array().unwrap().len(), 3, "{data:#}");
+    let file = data["sessions"][0]["file"].as_str().unwrap();
     assert!(file.ends_with(CLAUDE), "{file}");
 }
 
@@ -102,8 +102,8 @@ fn a_whole_home_is_taken_only_where_somebody_agreed() {
     assert!(!desk.project().join(".callstack").exists(), "nothing was imported");
     let shown = on_a_terminal_with(&desk, "import --here --all", env, "y\n").unwrap();
     assert!(shown.contains("4 sessions imported"), "{shown}");
-    let told = desk.json(&["import", "--here", "--all", "--yes"]);
-    assert_eq!(told["recorded"]["known"], 4);
+    let data = desk.json(&["import", "--here", "--all", "--yes"]);
+    assert_eq!(data["recorded"]["known"], 4);
     // Whoever stands in the home folder means all of it.
     let said = desk.run_in(&desk.sealed.home(), &["replay"]);
     assert_eq!(said.code, 2, "{}", said.stdout);
@@ -157,23 +157,23 @@ fn a_dry_run_takes_over_no_frames_of_the_project_either() {
         assert!(said.stdout.contains("1 frame would be imported"), "{before}: {}", said.stdout);
         said.stdout
     };
-    let told = listed("no session is found");
-    assert!(told.contains("nothing was written"), "{told}");
+    let printed = listed("no session is found");
+    assert!(printed.contains("nothing was written"), "{printed}");
     put(&desk, "claude-code/5e55-0001.jsonl", CLAUDE, &desk.project());
-    let told = listed("a session is found");
-    assert!(told.contains("Claude Code  1 session"), "{told}");
+    let printed = listed("a session is found");
+    assert!(printed.contains("Claude Code  1 session"), "{printed}");
     assert_eq!(desk.json(&["import", "--dry-run"])["frames"]["imported"], 1);
     assert!(!desk.project().join(".callstack").exists(), "only looked");
     assert_eq!(desk.sealed.read(path).unwrap(), frame);
     desk.ok(&["push", "Own", "--here"]);
-    let told = listed("a store is there");
-    assert!(told.contains("1 frame would be imported"), "{told}");
+    let printed = listed("a store is there");
+    assert!(printed.contains("1 frame would be imported"), "{printed}");
     assert!(!desk.run(&["tree"]).stdout.contains("Theirs"));
 }
 
 /// An agent keeps its sessions where its own variable says.
 #[test]
-fn agents_that_were_told_another_place_are_found_there() {
+fn agents_that_were_given_another_place_are_found_there() {
     let desk = TestEnv::without_store();
     put(&desk, "codex.jsonl", "elsewhere/sessions/2026/rollout-1.jsonl", &desk.project());
     let mut command = desk.command(&desk.project(), &["import", "--dry-run"]);

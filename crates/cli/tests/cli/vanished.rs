@@ -106,7 +106,7 @@ fn a_store_that_vanishes_is_made_again_with_all_that_was_acknowledged() {
 }
 
 #[test]
-fn a_backup_copied_over_a_live_store_loses_nothing_or_is_gone_on_with_and_told() {
+fn a_backup_copied_over_a_live_store_loses_nothing_or_is_gone_on_with_and_reported() {
     let back = "cp callstack.backup .callstack/callstack.db";
     for how in [back.to_owned(), format!("{back}; rm -f .callstack/callstack.db-*")] {
         let mut host = begun();
@@ -126,10 +126,10 @@ fn a_backup_copied_over_a_live_store_loses_nothing_or_is_gone_on_with_and_told()
         host.user(S, "Thanks");
         let sent = host.sent(S);
         assert!(sent.contains("it was added afterwards"), "{how}: {sent}");
-        let is_told =
+        let is_reported =
             host.troubles.iter().any(|it| it.contains("was replaced by another one, and "));
         let titles = host.desk.ok(&["tree", "--all"]);
-        assert_eq!(titles.contains("queue"), !is_told, "{how}: {titles}{:?}", host.troubles);
+        assert_eq!(titles.contains("queue"), !is_reported, "{how}: {titles}{:?}", host.troubles);
         assert!(host.close(), "{how}");
         assert_same(&how, &host.shown(S), &stored(&host.desk, S));
         let said = host.desk.run(&["doctor", "--json"]);

@@ -203,8 +203,11 @@ fn nothing_is_begun_beside_the_log_of_a_database_that_is_gone() {
     for command in [&["tree"][..], &["push", "index", "-c", "it is there"], &["doctor"]] {
         let said = host.desk.run(command);
         assert_eq!(said.code, 6, "{command:?}: {}{}", said.stdout, said.stderr);
-        let told = format!("{}{}", said.stdout, said.stderr);
-        assert!(told.contains("the database is gone, but its write-ahead log is not"), "{told}");
+        let output = format!("{}{}", said.stdout, said.stderr);
+        assert!(
+            output.contains("the database is gone, but its write-ahead log is not"),
+            "{output}"
+        );
         assert!(!database.exists(), "{command:?}");
         assert!(fs::read(database.with_extension("db-wal")).unwrap() == log, "{command:?}");
     }

@@ -24,7 +24,7 @@ fn times(request: &RecordedRequest, words: &str) -> usize {
 }
 
 /// Returns the answer of the call with this id, as the next request shows it.
-fn told(requests: &[RecordedRequest], id: &str) -> String {
+fn answer_of(requests: &[RecordedRequest], id: &str) -> String {
     requests.iter().map(|it| result_of(it, id)).find(|it| !it.is_empty()).unwrap()
 }
 
@@ -76,9 +76,9 @@ fn a_loop_of_failures_is_suggested_a_frame_once_also_across_a_restart() {
         assert_eq!(times(request, line), 1, "what was said stays as it was said");
     }
     assert_eq!(folds(&requests), ["push-find"], "until the pop there is nothing but growth");
-    let waiting = told(&requests, "waiting");
+    let waiting = answer_of(&requests, "waiting");
     assert!(waiting.contains("- s1 push f1 (failure_boundary, 75 %"), "{waiting}");
-    let stats = told(&requests, "stats");
+    let stats = answer_of(&requests, "stats");
     assert!(stats.contains("failure_boundary (push): 1 made, 1 acted on"), "{stats}");
 }
 
@@ -104,9 +104,9 @@ fn with_the_level_manual_nothing_is_said_unasked() {
     }
     let requests = session.finished();
     assert_eq!(requests.iter().map(|request| times(request, SUGGESTION)).sum::<usize>(), 0);
-    let asked = told(&requests, "asked");
+    let asked = answer_of(&requests, "asked");
     assert!(asked.starts_with("push: yes."), "who asks is told: {asked}");
-    assert!(told(&requests, "stats").starts_with("Suggestions: 0 made"));
+    assert!(answer_of(&requests, "stats").starts_with("Suggestions: 0 made"));
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn thresholds_and_the_list_of_heuristics_decide_what_is_said() {
     assert_eq!(suggested, [0, 0, 0, 0, 0, 0, 0, 0, 0, 1], "no push at 75 %, no stagnation");
     let last = requests.last().unwrap().render();
     assert!(last.contains("the context is 50 % full (64100 of 128000 tokens)"), "{last}");
-    let settings = told(&requests, "settings");
+    let settings = answer_of(&requests, "settings");
     for line in [
         "STACK_PUSH_THRESHOLD: 90 (from the environment)",
         "STACK_POP_THRESHOLD: 40 (from the environment)",
@@ -175,8 +175,8 @@ fn suggestions_that_are_kept_out_of_the_context_wait_for_who_asks() {
         [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1],
         "once it is on, and not what came before"
     );
-    let waiting = told(&requests, "waiting");
+    let waiting = answer_of(&requests, "waiting");
     assert!(waiting.contains("- s1 push f1 (failure_boundary"), "{waiting}");
-    let cleared = told(&requests, "cleared");
+    let cleared = answer_of(&requests, "cleared");
     assert!(cleared.contains("1 cleared.") && cleared.contains("None waits"), "{cleared}");
 }

@@ -89,8 +89,9 @@ fn frames_come_back_one_by_one_and_side_by_side(talk: &Talk) {
     );
     let [.., last] = &requests[..] else { unreachable!() };
     assert_no_work(last);
-    for told in ["Results: lexer.rs has 12 tokens.", "Results:\nparser.rs is recursive descent."] {
-        assert_eq!(times(last, told), 1, "{told}:\n{}", seen(last));
+    for results in ["Results: lexer.rs has 12 tokens.", "Results:\nparser.rs is recursive descent."]
+    {
+        assert_eq!(times(last, results), 1, "{results}:\n{}", seen(last));
     }
     assert_eq!(times(last, "Results: printer.rs is there."), 1, "{}", seen(last));
     assert!(result_of(last, "activate-parser").contains("fell silent without a pop"));
@@ -131,8 +132,8 @@ fn an_error_of_the_model_blocks_the_frame(talk: &Talk) {
     ]);
     session.say("Sign it.");
     let requests = session.finished();
-    let told = result_of(&requests[2], "activate-signer");
-    assert!(told.contains("returned: blocked") && told.contains("out of credit"), "{told}");
+    let result = result_of(&requests[2], "activate-signer");
+    assert!(result.contains("returned: blocked") && result.contains("out of credit"), "{result}");
     assert_eq!(frame(&talk.project.sealed, "Signer").status, Status::Blocked);
 }
 

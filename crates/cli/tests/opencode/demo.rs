@@ -50,7 +50,7 @@ fn the_demo_shows_three_nested_frames_and_what_they_saved() {
 }
 
 #[test]
-fn what_calls_tell_is_what_was_on_the_wire() {
+fn what_calls_show_is_what_was_on_the_wire() {
     let push = |title: &str| {
         Step::call("stack_frame_push", json!({"title": title, "successCriteria": "it is done"}))
             .reasoning(format!("reasoning before {title}"))
@@ -78,14 +78,14 @@ fn what_calls_tell_is_what_was_on_the_wire() {
     )
     .unwrap();
     let (session, _) = engine.latest_session().unwrap().unwrap();
-    let told = calls(&engine, &session).unwrap();
+    let shown = calls(&engine, &session).unwrap();
     let requests = project.requests();
 
-    assert_eq!(told.len(), requests.len());
+    assert_eq!(shown.len(), requests.len());
     let mut folded = 0;
-    for (told, request) in told.iter().zip(&requests) {
+    for (shown, request) in shown.iter().zip(&requests) {
         let wire: String = request.messages().iter().map(ToString::to_string).collect();
-        for line in told.lines.iter().filter(|line| line.from != "call") {
+        for line in shown.lines.iter().filter(|line| line.from != "call") {
             let quoted = Value::from(line.text.as_str()).to_string();
             let found = wire.contains(quoted.trim_matches('"').trim());
             let sent = line.fate != Fate::Folded;

@@ -143,7 +143,7 @@ fn each_operation_answers_and_a_wrong_call_says_what_is_right() {
         let called = operation.name == "stack" || calls().iter().any(|it| it.0 == operation.name);
         assert!(called, "{} is not called here", operation.name);
     }
-    let mut told = format!("── stack all\n{}\n", list.trim_end());
+    let mut text = format!("── stack all\n{}\n", list.trim_end());
     let mut wrong = Vec::new();
     for (at, (op, args, expected)) in calls().into_iter().enumerate() {
         // The first form of the answer, which a later pop folds away. The answer of a pop stands at its push.
@@ -151,12 +151,12 @@ fn each_operation_answers_and_a_wrong_call_says_what_is_right() {
         let own = Some(result_of(request, &format!("call-{at}"))).filter(|own| !own.is_empty());
         let answer = own.or_else(|| request.last_tool_text()).unwrap();
         if !UNSTEADY.contains(&op) {
-            writeln!(told, "── stack {op} {args}\n{}", answer.trim_end()).unwrap();
+            writeln!(text, "── stack {op} {args}\n{}", answer.trim_end()).unwrap();
         }
         if !answer.contains(expected) {
             wrong.push(format!("{op} {args}: {expected:?} is not in {answer:?}"));
         }
     }
-    snapshot("operations", &told);
+    snapshot("operations", &text);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -40,18 +40,18 @@ fn a_popped_frame_has_files_commands_and_tests_with_it() {
     let line = "`sh check.sh`: 4 passed, 2 skipped";
     let requests = project.requests();
     let returned = requests.last().unwrap().render();
-    for told in [
+    for text in [
         &said(&["show", "f2", "--evidence"]),
         &said(&["export", "--format", "markdown"]),
         &returned,
     ] {
-        assert!(told.contains(line), "{told}");
+        assert!(text.contains(line), "{text}");
     }
     let found: Value = serde_json::from_str(&said(&["search", "check.sh", "--json"])).unwrap();
     let places = found["places"].as_array().unwrap();
     // The call that popped the frame shows its evidence, so that this is not found a second time.
-    let is_told = |place: &Value| {
+    let is_evidence = |place: &Value| {
         place["frame"]["handle"] == "f2" && place["snippet"].as_str().unwrap().contains(line)
     };
-    assert_eq!(places.iter().filter(|place| is_told(place)).count(), 1, "{found:#}");
+    assert_eq!(places.iter().filter(|place| is_evidence(place)).count(), 1, "{found:#}");
 }

@@ -35,9 +35,9 @@ fn calls_and_tools_stand_in_the_frames_that_they_were_made_in() {
     };
     assert_eq!(column("frame"), ["f1", "f2", "f2", "f1", "f1"], "{table}");
     let sent: Vec<u64> = project.requests().iter().map(RecordedRequest::token_estimate).collect();
-    let told = column("input_tokens");
-    assert_eq!(told, sent.iter().map(u64::to_string).collect::<Vec<_>>());
-    assert_eq!(column("tokens_with_frames"), told);
+    let exported = column("input_tokens");
+    assert_eq!(exported, sent.iter().map(u64::to_string).collect::<Vec<_>>());
+    assert_eq!(column("tokens_with_frames"), exported);
     let status = project.callstack.run(&project.sealed, &["status", "--json"]).unwrap();
     let status: Value = serde_json::from_str(&status.stdout).unwrap();
     let without = column("tokens_without_frames");

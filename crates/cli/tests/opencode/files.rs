@@ -31,9 +31,9 @@ fn hold_the_tree_that_a_session_made() {
     let filed = load_state(&folder).unwrap();
     let state = StackState { store: None, revision: None, masked_with: None, ..filed };
     assert_eq!(state, engine(&project.sealed).state().unwrap());
-    let told =
+    let described =
         |frame: &FrameMetadata| format!("{} {} {:?}", frame.title, frame.status, frame.artifacts);
-    let mut frames: Vec<_> = state.frames.values().map(told).collect();
+    let mut frames: Vec<_> = state.frames.values().map(described).collect();
     frames.sort();
     assert_eq!(
         frames,

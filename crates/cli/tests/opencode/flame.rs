@@ -136,7 +136,7 @@ fn every_flame_tool_answers_and_a_wrong_call_says_what_is_right() {
         let named = name == "flame" || list.contains(&format!("- {name}("));
         assert!(named, "{name} is not in the list of all");
     }
-    let mut told = String::new();
+    let mut text = String::new();
     let mut wrong = Vec::new();
     for (at, (tool, args, expected)) in calls().into_iter().enumerate() {
         // A pop's answer stands where its push is.
@@ -144,13 +144,13 @@ fn every_flame_tool_answers_and_a_wrong_call_says_what_is_right() {
         let own = Some(result_of(request, &format!("call-{at}"))).filter(|own| !own.is_empty());
         let answer = own.or_else(|| request.last_tool_text()).unwrap();
         if !UNSTEADY.contains(&tool) {
-            writeln!(told, "── {tool} {args}\n{}", answer.trim_end()).unwrap();
+            writeln!(text, "── {tool} {args}\n{}", answer.trim_end()).unwrap();
         }
         if !answer.contains(expected) {
             wrong.push(format!("{tool} {args}: {expected:?} is not in {answer:?}"));
         }
     }
-    snapshot("flame_tools", &told);
+    snapshot("flame_tools", &text);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 

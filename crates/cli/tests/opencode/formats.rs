@@ -46,7 +46,7 @@ type Script = (&'static str, Vec<Step>);
 
 fn fold_in(name: &str, format: WireFormat, env: &[(&str, &str)], changes: &Value) {
     let Some(talk) = Talk::speaking(format, env, changes) else { return };
-    let mut told = String::new();
+    let mut text = String::new();
     for (title, mut steps) in scripts() {
         steps.push(Step::text("Gladly.").reasoning("Thanked."));
         let session = talk.session(steps);
@@ -56,9 +56,9 @@ fn fold_in(name: &str, format: WireFormat, env: &[(&str, &str)], changes: &Value
         let requests = session.finished();
         let last = requests.last().unwrap();
         assert_no_work(last);
-        writeln!(told, "── {title}\n{}", outline(last)).unwrap();
+        writeln!(text, "── {title}\n{}", outline(last)).unwrap();
     }
-    snapshot(&format!("formats_{name}"), &told);
+    snapshot(&format!("formats_{name}"), &text);
 }
 
 fn scripts() -> Vec<Script> {
@@ -68,8 +68,8 @@ fn scripts() -> Vec<Script> {
             vec![
                 together([
                     push("Survey the files", "all are known").reasoning("First a survey."),
-                    thought(behind("one"), "Then the first file."),
-                    behind("two"),
+                    thought(inner_work("one"), "Then the first file."),
+                    inner_work("two"),
                 ]),
                 work("a third file").reasoning("INNERWORK: one is missing."),
                 pop("There are three files.").reasoning("INNERWORK: that is all."),
@@ -82,7 +82,7 @@ fn scripts() -> Vec<Script> {
                 together([
                     named(bash("echo in front"), "front").reasoning("Look first."),
                     thought(push("Sort the list", "it is sorted"), "That is a part of its own."),
-                    thought(behind("order"), "What is the order?"),
+                    thought(inner_work("order"), "What is the order?"),
                 ])
                 .and_text("I look, and sort."),
                 pop("It is sorted.").reasoning("INNERWORK: sorted."),
@@ -110,7 +110,7 @@ fn scripts() -> Vec<Script> {
                 together([
                     pop("One gave alpha.").reasoning("INNERWORK: one is done."),
                     push("Second part", "two is done"),
-                    behind("two"),
+                    inner_work("two"),
                 ]),
                 work("two").reasoning("INNERWORK: two goes on."),
                 pop("Two gave beta.").reasoning("INNERWORK: two is done."),
@@ -128,7 +128,7 @@ fn scripts() -> Vec<Script> {
                     let step = Step::call("stack_frame_activate", arguments);
                     together([
                         named(step, "activate-count").reasoning("Begin."),
-                        thought(behind("the number"), "How many?"),
+                        thought(inner_work("the number"), "How many?"),
                     ])
                 }),
                 pop("There are 40.").reasoning("INNERWORK: 40."),
@@ -151,7 +151,7 @@ fn scripts() -> Vec<Script> {
 }
 
 /// A call whose output must leave with the frame, though the words about it stay.
-fn behind(topic: &str) -> Step {
+fn inner_work(topic: &str) -> Step {
     bash(&format!("printf INNER; echo WORK {topic}"))
 }
 

@@ -56,7 +56,7 @@ fn of_a_file_and_a_command_is_stored_and_the_folds_go_on() {
     let half = |half: &str| stored.iter().filter(|it| it.json.contains(half)).count();
     assert_eq!(half(r"x\ufffd... (line truncated"), 1, "the first half, in an output");
     assert_eq!(half(r"\ufffdyyyy"), 1, "the second half, in a call's metadata");
-    let told: Vec<&str> = stored.iter().map(|it| it.json.as_str()).collect();
-    let steps = told.iter().filter(|json| json.contains(r#""role":"assistant""#)).count();
-    assert_eq!(steps, 9, "every step is stored: {told:#?}");
+    let stored_json: Vec<&str> = stored.iter().map(|it| it.json.as_str()).collect();
+    let steps = stored_json.iter().filter(|json| json.contains(r#""role":"assistant""#)).count();
+    assert_eq!(steps, 9, "every step is stored: {stored_json:#?}");
 }

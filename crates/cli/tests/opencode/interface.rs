@@ -111,8 +111,8 @@ fn the_sidebar_follows_the_agent_and_a_frame_is_ended_from_the_tree() {
     screen.wait("All is done.");
     assert_clean(&project.model);
     let requests = project.requests();
-    let told = requests[6].render();
-    assert!(told.contains("Tokens are told apart."), "{told}");
+    let request = requests[6].render();
+    assert!(request.contains("Tokens are told apart."), "{request}");
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn instead(project: &Project, interface: &str) -> String {
     path.to_str().unwrap().to_owned()
 }
 
-fn goes_on_without(interface: &str, told: &str) {
+fn goes_on_without(interface: &str, notice: &str) {
     let look = bash("echo nothing");
     let steps = [push("Look", "seen"), look, pop("Seen."), Step::text("I have looked.")];
     let script = Script::steps(steps);
@@ -171,7 +171,7 @@ fn goes_on_without(interface: &str, told: &str) {
     screen.say("Have a look");
     screen.wait("I have looked.");
     let sidebar = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
-    screen.wait_for(told, |_| sidebar(&screen.right_of(SIDEBAR)).contains(told));
+    screen.wait_for(notice, |_| sidebar(&screen.right_of(SIDEBAR)).contains(notice));
     screen.press(TREE);
     screen.wait("esc back");
     screen.press(ESCAPE);
@@ -180,13 +180,13 @@ fn goes_on_without(interface: &str, told: &str) {
 }
 
 #[test]
-fn a_process_that_sends_what_can_not_be_drawn_is_told_of() {
+fn a_process_that_sends_what_can_not_be_drawn_is_reported() {
     let broken =
         r#"echo '{"protocol":1,"state":{"session":7,"rows":"none"}}'; cat >/dev/null; exit 3"#;
     goes_on_without(broken, "callstack: what it sends can't be shown");
 }
 
 #[test]
-fn a_process_that_hangs_is_told_of() {
+fn a_process_that_hangs_is_reported() {
     goes_on_without("exec sleep 600", "callstack: it did not answer for 5 s");
 }

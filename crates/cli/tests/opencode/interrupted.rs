@@ -71,8 +71,8 @@ fn a_subagents_frame_ends_with_it() {
     assert!(requests[2].render().contains("The depth says 6."), "{}", seen(&requests[2]));
     let last = requests.last().unwrap();
     assert_no_work(last);
-    for told in ["Results: It says 6.", "\"look\" completed: The depth says 6."] {
-        assert!(last.render().contains(told), "{}", seen(last));
+    for line in ["Results: It says 6.", "\"look\" completed: The depth says 6."] {
+        assert!(last.render().contains(line), "{}", seen(last));
     }
     assert_eq!(
         tree(sealed, &session.id),

@@ -68,12 +68,16 @@ fn old_outputs_leave_in_batches_and_are_kept_whole() {
     let batch = &requests[batches[0]];
     let last = *masked(batch, STEPS).last().unwrap();
     snapshot("masked_batch", &result_of(batch, &format!("read-{last}")));
-    let behind = requests.last().unwrap();
-    assert!(behind.render().contains(&format!("Board {last} comes next.")), "{}", seen(behind));
-    let newest = result_of(behind, &format!("read-{STEPS}"));
+    let last_request = requests.last().unwrap();
+    assert!(
+        last_request.render().contains(&format!("Board {last} comes next.")),
+        "{}",
+        seen(last_request)
+    );
+    let newest = result_of(last_request, &format!("read-{STEPS}"));
     assert_eq!(newest.lines().filter(|line| line.ends_with("is free")).count(), 400, "{newest}");
 
-    let log = result_of(behind, "call-log");
+    let log = result_of(last_request, "call-log");
     assert!(log.contains("register 0x1001 of board 1 is free"), "{log}");
     let sealed = &talk.project.sealed;
     let shown = |args: &[&str]| talk.project.callstack.run(sealed, args).unwrap().stdout;
@@ -83,5 +87,5 @@ fn old_outputs_leave_in_batches_and_are_kept_whole() {
     }
     assert!(!raw.contains("This output of about"), "what is kept is what the host has");
     assert!(shown(&["search", "\"register 0x1001\""]).contains("0x1001"));
-    assert!(content_text(&behind.messages().last().unwrap()["content"]).contains("board 1"));
+    assert!(content_text(&last_request.messages().last().unwrap()["content"]).contains("board 1"));
 }

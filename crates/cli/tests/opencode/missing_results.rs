@@ -53,18 +53,18 @@ fn results_are_extracted_or_written_by_a_model_of_the_users_own() {
     let sealed = &talk.project.sealed;
     let source = |title: &str| frame(sealed, title).results_source;
 
-    let told = worked_on(&talk, "First part");
+    let folded = worked_on(&talk, "First part");
     let heading = "Results (none were given; these are extracted from its steps, without a model)";
-    assert!(told.contains(&format!("{heading}: The part says 7.")), "{told}");
+    assert!(folded.contains(&format!("{heading}: The part says 7.")), "{folded}");
     assert_eq!(source("First part"), Some(ResultsSource::Extracted));
     let page = shown(&talk, "First part");
     assert!(page.contains("Result, extracted from its steps, without a model"), "{page}");
 
     let model = Loopback::start(vec![Reply::chat("It says 7, no doubt."), Reply::Silence]).unwrap();
     set(&talk, &["--address", &format!("{}/v1", model.address()), "--model", "small"]);
-    let told = worked_on(&talk, "Second part");
+    let folded = worked_on(&talk, "Second part");
     let heading = "Results (none were given; a model of the user's own wrote these)";
-    assert!(told.contains(&format!("{heading}: It says 7, no doubt.")), "{told}");
+    assert!(folded.contains(&format!("{heading}: It says 7, no doubt.")), "{folded}");
     assert_eq!(source("Second part"), Some(ResultsSource::Model));
     let page = shown(&talk, "Second part");
     assert!(page.contains("Result, by a model of the user's own"), "{page}");
@@ -79,10 +79,10 @@ fn results_are_extracted_or_written_by_a_model_of_the_users_own() {
 
     // Longer than the plugin waits for an answer of its process.
     set(&talk, &["--time-limit", "6000"]);
-    let told = worked_on(&talk, "Third part");
+    let folded = worked_on(&talk, "Third part");
     assert!(
-        told.contains("extracted from its steps, without a model): The part says 7."),
-        "{told}"
+        folded.contains("extracted from its steps, without a model): The part says 7."),
+        "{folded}"
     );
     assert_eq!(source("Third part"), Some(ResultsSource::Extracted));
     let log = sealed.read(".callstack/callstack.log").unwrap();

@@ -8,7 +8,7 @@ use super::tree::{from_outside, tree, wait_for_tree};
 
 const PIN: &str = "Never touch main.\nNot even to fix it.";
 
-fn told_of_push_pin_and_invalidation(env: &[(&str, &str)], checks: Checks) {
+fn push_pin_and_invalidation_are_announced(env: &[(&str, &str)], checks: Checks) {
     let Some(talk) = Talk::new(env) else { return };
     let session = talk.session_with(
         checks,
@@ -44,7 +44,7 @@ fn told_of_push_pin_and_invalidation(env: &[(&str, &str)], checks: Checks) {
         messages.map(|message| content_text(&message["content"])).collect::<Vec<_>>()
     };
     assert!(!texts(0).concat().contains("[callstack]"));
-    let told = texts(1).pop().unwrap();
+    let text = texts(1).pop().unwrap();
     for line in [
         "[callstack] The user changed frames from outside this session:",
         "- pinned p1 in f1 \"Let us look after the shop\", which holds there and below: Never touch main.\n  \
@@ -52,7 +52,7 @@ fn told_of_push_pin_and_invalidation(env: &[(&str, &str)], checks: Checks) {
         "- opened f2 \"Check the till\" in f1; done means: it adds up",
         "[callstack] f2 is open now: Check the till",
     ] {
-        assert!(told.contains(line), "{line}\nis not in\n{told}");
+        assert!(text.contains(line), "{line}\nis not in\n{text}");
     }
     let gone = texts(2).pop().unwrap();
     let line = "- invalidated f2 \"Check the till\": do not go on with it. The reason: It is counted already.";
@@ -65,12 +65,12 @@ fn told_of_push_pin_and_invalidation(env: &[(&str, &str)], checks: Checks) {
 }
 
 #[test]
-fn what_is_done_at_the_command_line_is_told_at_the_next_request() {
-    told_of_push_pin_and_invalidation(&[], Checks::default());
+fn what_is_done_at_the_command_line_is_announced_at_the_next_request() {
+    push_pin_and_invalidation_are_announced(&[], Checks::default());
 }
 
 #[test]
-fn it_is_told_where_the_context_stands_in_the_system_prompt_too() {
+fn it_is_announced_where_the_context_stands_in_the_system_prompt_too() {
     let checks = Checks { prefix: false, reasoning: true };
-    told_of_push_pin_and_invalidation(&[("STACK_CONTEXT_PLACEMENT", "system")], checks);
+    push_pin_and_invalidation_are_announced(&[("STACK_CONTEXT_PLACEMENT", "system")], checks);
 }

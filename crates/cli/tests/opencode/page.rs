@@ -29,10 +29,11 @@ impl Serving {
         let mut command = sealed.command(Path::new(env!("CARGO_BIN_EXE_callstack")));
         let command = command.args(["serve", "--json"]).stdin(Stdio::null()).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
-        let told = BufReader::new(child.stdout.take().unwrap());
+        let stdout = BufReader::new(child.stdout.take().unwrap());
         let serving = Self(child);
-        let told = Deserializer::from_reader(told).into_iter::<Value>().next().unwrap().unwrap();
-        (serving, told["page"].as_str().unwrap().to_owned())
+        let address =
+            Deserializer::from_reader(stdout).into_iter::<Value>().next().unwrap().unwrap();
+        (serving, address["page"].as_str().unwrap().to_owned())
     }
 }
 
@@ -83,14 +84,14 @@ fn what_a_person_does_at_the_page_is_in_the_agents_next_request() {
     assert!(after.contains("  Second part completed\n"), "{after}");
     let requests = session.finished();
     let last = requests.last().unwrap().messages().last().unwrap();
-    let told = content_text(&last["content"]);
+    let message = content_text(&last["content"]);
     for line in
         ["- pinned p1 in f1", "Never touch migrations/", "f3", "A person counted 200 lines."]
     {
         let text = if line.starts_with("A person") {
             requests.last().unwrap().render()
         } else {
-            told.clone()
+            message.clone()
         };
         assert!(text.contains(line), "{line}\nis not in\n{text}");
     }

@@ -9,7 +9,7 @@ use super::talk::Talk;
 
 const PIN: &str = "Never touch <main>, not even to fix it.";
 /// The pin as XML says it.
-const TOLD: &str = "Never touch &lt;main&gt;, not even to fix it.";
+const SENT_PIN: &str = "Never touch &lt;main&gt;, not even to fix it.";
 const COMPACTIONS: usize = 3;
 const FRAMES_EACH: usize = 10;
 
@@ -53,11 +53,11 @@ fn a_pin_of_the_first_turn_outlives_frames_and_compactions_and_holds_in_a_childs
     session.say("Build it in thirty parts");
     let requests = session.finished();
     let [.., last] = &requests[..] else { unreachable!() };
-    assert!(last.render().contains(TOLD), "{}", last.render());
+    assert!(last.render().contains(SENT_PIN), "{}", last.render());
     assert!(!last.render().contains("Part1x1"), "it was compacted");
     for title in ["Outer part", "Inner part"] {
         for request in requests_for(&talk, title) {
-            assert!(request.render().contains(TOLD), "{title}: {}", request.render());
+            assert!(request.render().contains(SENT_PIN), "{title}: {}", request.render());
         }
     }
 }

@@ -58,7 +58,7 @@ fn what_the_tools_of_a_frame_wrote_is_rolled_back_and_the_work_around_it_stays()
 }
 
 #[test]
-fn the_agent_is_told_which_files_were_put_back() {
+fn the_agent_is_shown_which_files_were_put_back() {
     let Some(talk) = Talk::new(&[]) else { return };
     let sealed = &talk.project.sealed;
     sealed.write("old.txt", "old").unwrap();
@@ -75,9 +75,9 @@ fn the_agent_is_told_which_files_were_put_back() {
     assert_eq!(fs::read_to_string(sealed.project().join("old.txt")).unwrap(), "old", "{done}");
     session.say("And now?");
     let request = session.finished().pop().unwrap().render();
-    let told = "- changed files by a rollback of f2 \"Try it out\", so read them again before you rely \
+    let line = "- changed files by a rollback of f2 \"Try it out\", so read them again before you rely \
                 on them: old.txt";
-    assert!(request.contains(told), "{request}");
+    assert!(request.contains(line), "{request}");
 }
 
 /// Longer than it takes to record the files of a small project.

@@ -21,17 +21,17 @@ fn what_requests_would_have_taken_is_about_what_they_take_without_callstack() {
     let sent = tokens(&with.requests());
     let status = with.callstack.run(&with.sealed, &["status", "--json"]).unwrap();
     let status: Value = serde_json::from_str(&status.stdout).unwrap();
-    let told = &status["requests"]["session"];
-    assert_eq!(told["requests"], with.requests().len(), "{told}");
-    assert_eq!(told["sent"], sent, "{told}");
+    let session = &status["requests"]["session"];
+    assert_eq!(session["requests"], with.requests().len(), "{session}");
+    assert_eq!(session["sent"], sent, "{session}");
 
     let Some(without) = Project::without_plugin(Script::steps(steps(false))) else { return };
     without.run(&Run::prompt("Count the lines."));
     let wanted = tokens(&without.requests());
     assert!(sent < wanted * 7 / 10, "frames saved too little for a measurement: {sent}, {wanted}");
-    let estimated = told["estimatedWithout"]["sent"].as_u64().unwrap();
+    let estimated = session["estimatedWithout"]["sent"].as_u64().unwrap();
     let wrong = estimated.abs_diff(wanted);
-    assert!(wrong * 100 <= wanted * WITHIN, "estimated {estimated}, it was {wanted}: {told}");
+    assert!(wrong * 100 <= wanted * WITHIN, "estimated {estimated}, it was {wanted}: {session}");
 }
 
 /// Work in three frames, with calls after pushes and pops in their steps; the same without frames.

@@ -99,7 +99,7 @@ pub(crate) fn folds(requests: &[RecordedRequest]) -> Vec<String> {
         }
         let changed = &earlier.messages()[same];
         if changed["role"] == "assistant" {
-            folded.push(left_behind(changed, &later.messages()[same], later));
+            folded.push(opening_call(changed, &later.messages()[same], later));
             continue;
         }
         assert_eq!(
@@ -124,7 +124,7 @@ pub(crate) fn folds(requests: &[RecordedRequest]) -> Vec<String> {
 /// Returns the push or activation after which calls are gone in a message that is otherwise unchanged, or which calls
 /// made after the pop have joined with their results.
 #[track_caller]
-fn left_behind(was: &Value, is: &Value, later: &RecordedRequest) -> String {
+fn opening_call(was: &Value, is: &Value, later: &RecordedRequest) -> String {
     let calls = |message: &Value| message["tool_calls"].as_array().cloned().unwrap_or_default();
     let (had, has) = (calls(was), calls(is));
     let mut is = is.clone();

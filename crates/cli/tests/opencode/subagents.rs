@@ -41,11 +41,11 @@ fn results(talk: &Talk, title: &str) -> String {
 
 /// Asserts that the last request of a session shows these texts.
 #[track_caller]
-fn assert_told(session: &Session<'_>, told: &[&str]) {
+fn assert_sent(session: &Session<'_>, texts: &[&str]) {
     let requests = session.finished();
     let last = requests.last().unwrap();
-    for told in told {
-        assert!(last.render().contains(told), "{told} is missing in\n{}", seen(last));
+    for texts in texts {
+        assert!(last.render().contains(texts), "{texts} is missing in\n{}", seen(last));
     }
 }
 
@@ -66,10 +66,10 @@ fn tasks_of_one_step_end_each_with_what_it_returned() {
     ]);
     session.say("Ask please");
     let requests = session.finished();
-    for told in ["by the return of their call: 3", "Alpha task (@general subagent)"] {
-        assert!(requests[5].render().contains(told), "{}", seen(&requests[5]));
+    for line in ["by the return of their call: 3", "Alpha task (@general subagent)"] {
+        assert!(requests[5].render().contains(line), "{}", seen(&requests[5]));
     }
-    assert_told(
+    assert_sent(
         &session,
         &["\"Alpha task\" completed: Alpha says 1.", "Results: It says 1 and 2."],
     );
@@ -116,8 +116,11 @@ fn an_aborted_task_is_blocked_and_its_caller_goes_on() {
     session.say("Go on");
     let expected = "Ask please in_progress *\n  Ask around completed\n    Alpha task blocked\n";
     wait_for_tree(&talk.project.sealed, &session.id, expected);
-    let told = results(&talk, "Alpha task");
-    assert!(told.starts_with("It was stopped") && told.contains("I have begun."), "{told}");
+    let results_text = results(&talk, "Alpha task");
+    assert!(
+        results_text.starts_with("It was stopped") && results_text.contains("I have begun."),
+        "{results_text}"
+    );
     assert_eq!(session.requests().len(), 4);
 }
 
@@ -140,8 +143,11 @@ fn silence_ends_a_subagents_frame_after_the_delay() {
     let ended = "Ask please in_progress\n  Ask around in_progress *\n    Alpha subagent completed\n      \
                  Deep completed\n";
     wait_for_tree(sealed, &session.id, ended);
-    let told = results(&talk, "Alpha subagent");
-    assert!(told.starts_with("Alpha says 1.") && told.contains("fell silent"), "{told}");
+    let results_text = results(&talk, "Alpha subagent");
+    assert!(
+        results_text.starts_with("Alpha says 1.") && results_text.contains("fell silent"),
+        "{results_text}"
+    );
     let stats = engine(sealed).subagent_stats().unwrap();
     assert_eq!((stats.detected, stats.auto_completed), (1, 1));
 }
@@ -170,8 +176,11 @@ fn the_deadline_outlives_the_process_that_set_it() {
     let ended =
         "Ask please in_progress\n  Ask around in_progress *\n    Alpha subagent completed\n";
     wait_for_tree(&talk.project.sealed, &id, ended);
-    let told = results(&talk, "Alpha subagent");
-    assert!(told.starts_with("Alpha says 1.") && told.contains("fell silent"), "{told}");
+    let results_text = results(&talk, "Alpha subagent");
+    assert!(
+        results_text.starts_with("Alpha says 1.") && results_text.contains("fell silent"),
+        "{results_text}"
+    );
 }
 
 fn standing(sealed: &callstack_testkit::Sealed) -> Vec<ChildStatus> {

@@ -19,13 +19,13 @@ pub(crate) fn engine(sealed: &Sealed) -> Engine {
 /// The tree in drawing order, a line a frame: `title status`, indented, ` *` where the session works.
 pub(crate) fn tree(sealed: &Sealed, session: &str) -> String {
     let lines = engine(sealed).tree(Some(session)).unwrap();
-    let told = lines.iter().map(|line| {
+    let drawn = lines.iter().map(|line| {
         let indent = "  ".repeat(line.branches.chars().count() / 3);
         let star = if line.active { " *" } else { "" };
         let Frame { identity, status, .. } = &line.frame;
         format!("{indent}{} {status}{star}\n", identity.title)
     });
-    told.collect::<Vec<_>>().concat()
+    drawn.collect::<Vec<_>>().concat()
 }
 
 /// Waits until the tree is as given: events reach the host process after the call that makes them.

@@ -92,14 +92,14 @@ pub(super) fn run(
         let changes = UserSettingsParams { set, reset: Vec::new() };
         invocation.on_machine::<UserSettings>(output, changes)?;
         if invocation.place.found().is_none() {
-            return tell_set(output);
+            return print_set(output);
         }
     }
     show(args.try_it, invocation, output)
 }
 
 /// Prints that a model is set where there is no project to show and try it in.
-fn tell_set(output: &mut Output) -> Result<(), CommandError> {
+fn print_set(output: &mut Output) -> Result<(), CommandError> {
     output.either(&json!({"source": Source::User}), |page| {
         page.put(PLAIN, "set in your own configuration, for all projects").end();
         page.put(PLAIN, "In a project with a store, `callstack config summarizer --try` asks it.")

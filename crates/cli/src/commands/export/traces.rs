@@ -115,11 +115,15 @@ pub(super) fn write(
     let file = invocation.place.start().join(file);
     let counts = write_file(&file, put)?;
     format.warn(counts, output);
-    told(&file, counts, output)
+    print_written(&file, counts, output)
 }
 
 /// Says what was written to a file.
-pub(crate) fn told(file: &Path, counts: Counts, output: &mut Output) -> Result<(), CommandError> {
+pub(crate) fn print_written(
+    file: &Path,
+    counts: Counts,
+    output: &mut Output,
+) -> Result<(), CommandError> {
     let Counts { sessions, frames, calls } = counts;
     let data = json!({
         "file": path_text(file), "sessions": sessions, "frames": frames, "calls": calls,

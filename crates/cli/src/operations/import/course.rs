@@ -14,7 +14,7 @@ const LEAST: f64 = 0.01;
 /// Work of a known size that is done part by part.
 pub(crate) struct Course {
     begun: Instant,
-    told: Instant,
+    shown_at: Instant,
     all: u64,
     /// The size of the parts before this one.
     done: u64,
@@ -27,7 +27,7 @@ pub(crate) struct Course {
 impl Course {
     pub(crate) fn new(all: u64) -> Self {
         let now = Instant::now();
-        Self { begun: now, told: now, all, done: 0, part: 0, read: 0.0 }
+        Self { begun: now, shown_at: now, all, done: 0, part: 0, read: 0.0 }
     }
 
     /// Begins with the next part.
@@ -48,9 +48,9 @@ impl Course {
 
     /// Whether the last line has been shown for long enough to be replaced.
     pub(crate) fn is_due(&mut self) -> bool {
-        let due = self.told.elapsed() >= STANDS;
+        let due = self.shown_at.elapsed() >= STANDS;
         if due {
-            self.told = Instant::now();
+            self.shown_at = Instant::now();
         }
         due
     }
@@ -84,12 +84,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_rest_is_told_once_enough_is_done() {
-        let told = |seconds, share| left(Duration::from_secs(seconds), share);
-        assert_eq!((told(2, 0.5), told(60, 0.005)), (None, None));
-        assert_eq!(told(10, 0.5).as_deref(), Some("10s"));
-        assert_eq!(told(61, 0.25).as_deref(), Some("3m 30s"));
-        assert_eq!(told(10, 1.0).as_deref(), Some("5s"));
+    fn the_rest_is_estimated_once_enough_is_done() {
+        let left_after = |seconds, share| left(Duration::from_secs(seconds), share);
+        assert_eq!((left_after(2, 0.5), left_after(60, 0.005)), (None, None));
+        assert_eq!(left_after(10, 0.5).as_deref(), Some("10s"));
+        assert_eq!(left_after(61, 0.25).as_deref(), Some("3m 30s"));
+        assert_eq!(left_after(10, 1.0).as_deref(), Some("5s"));
     }
 
     #[test]

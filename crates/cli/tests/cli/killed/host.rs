@@ -256,7 +256,7 @@ impl Host {
         let closing =
             self.add(session, "assistant", json!({"type": "text", "text": words})).clone();
         if let Some(process) = &mut self.process {
-            process.tell("record", &json!({"session": session, "messages": [closing]}));
+            process.notify("record", &json!({"session": session, "messages": [closing]}));
         }
         let idle = json!({"type": "session.idle", "properties": {"sessionID": session}});
         self.ask("event", &idle);

@@ -59,7 +59,7 @@ impl Process {
         Some(if error.is_null() { Ok(answer["result"].clone()) } else { Err(error.clone()) })
     }
 
-    pub(in crate::cli) fn tell(&mut self, method: &str, params: &Value) {
+    pub(in crate::cli) fn notify(&mut self, method: &str, params: &Value) {
         self.say(&json!({"method": method, "params": params}));
     }
 

@@ -40,16 +40,16 @@ fn a_file_and_a_list_that_came_with_the_users_words_leave_with_their_turn() {
     let sealed = &talk.project.sealed;
     wait_for_tree(sealed, &session.id, &format!("{} in_progress *\n", &words[..words.len() - 1]));
     for request in &requests[..5] {
-        let told = &users(request)[0];
+        let request_text = &users(request)[0];
         let all = [words, "sales by month", "a list of skills"];
-        assert!(all.iter().all(|text| told.contains(text)), "{}", seen(request));
+        assert!(all.iter().all(|text| request_text.contains(text)), "{}", seen(request));
     }
     let last = requests.last().unwrap();
     assert_no_work(last);
-    let [told, thanks] = &users(last)[..] else { panic!("{}", seen(last)) };
+    let [request_text, thanks] = &users(last)[..] else { panic!("{}", seen(last)) };
     let pointer =
         "[callstack] Attached here: sales.txt (text/plain). It is in the log of frame f1.";
-    assert_eq!(told.trim_end(), format!("{words}\n{pointer}"), "{}", seen(last));
+    assert_eq!(request_text.trim_end(), format!("{words}\n{pointer}"), "{}", seen(last));
     assert!(thanks.contains("\"op\":\"stack_log\""), "{}", seen(last));
     let engine = engine(sealed);
     let log = engine.log(&engine.resolve("f1").unwrap()).unwrap();

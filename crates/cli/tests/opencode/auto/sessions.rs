@@ -119,10 +119,10 @@ fn work_is_framed_and_folded_without_any_call_of_ours() {
         let (was, is) = (requests[at - 1].messages(), requests[at].messages());
         let same = was.iter().zip(is).take_while(|(was, is)| was == is).count();
         assert_eq!(is[same]["role"], "tool", "{}", seen(&requests[at]));
-        let told = content_text(&is[same]["content"]);
+        let text = content_text(&is[same]["content"]);
         let title = ["Write the parser", "Write tests", "Update the readme"][item];
         let begins = format!("[callstack] frame f{} \"{title}\" completed", item + 4);
-        assert!(told.starts_with(&begins), "{told}");
+        assert!(text.starts_with(&begins), "{text}");
         assert!(
             content_text(&was[same]["content"]).contains(title),
             "the list's own answer was there"
@@ -190,13 +190,13 @@ fn small_work_is_framed_but_stays_and_large_work_is_folded() {
     assert!(last.contains("INNERWORK the cache"), "{}", seen(&requests[11]));
     let marks = || {
         let lines = engine(&talk.project.sealed).tree(Some(&session.id)).unwrap();
-        let told = lines.iter().map(|line| {
+        let marked = lines.iter().map(|line| {
             (format!("{} {}", line.frame.identity.title, line.frame.status), line.still_sent)
         });
-        told.collect::<Vec<_>>()
+        marked.collect::<Vec<_>>()
     };
     let expected = [("Time the build in_progress", false), ("Run the tests completed", false)];
-    assert_eq!(marks(), expected.map(|(told, still)| (told.to_owned(), still)));
+    assert_eq!(marks(), expected.map(|(text, still)| (text.to_owned(), still)));
 
     let unframed = Talk::new(&[("STACK_AUTONOMY_LEVEL", "manual")]).unwrap();
     let other = unframed.session(small());

@@ -31,10 +31,10 @@ fn a_checkpoint_is_stored_and_the_agent_goes_on_by_itself() {
     let [summarised] = &compactions(&session)[..] else { panic!("not one compaction") };
     snapshot("compaction_manual_summary", &seen(summarised));
     snapshot("compaction_manual_summary_behind", &seen(&requests[3]));
-    let told = requests[5].render();
-    assert!(told.contains("results: Half is read: 7."), "{told}");
-    assert!(told.contains("Next compaction of this session: overflow"), "{told}");
-    assert!(told.contains("1 manual_summary (0 failed)"), "{told}");
+    let request = requests[5].render();
+    assert!(request.contains("results: Half is read: 7."), "{request}");
+    assert!(request.contains("Next compaction of this session: overflow"), "{request}");
+    assert!(request.contains("1 manual_summary (0 failed)"), "{request}");
     assert_eq!(frame(sealed, "Read parts").results.as_deref(), Some("They say 7 and 8."));
 }
 
@@ -43,7 +43,7 @@ const COUNT: &str = "seq 1 1900 | sed 's/$/ counted up to the end/'";
 
 /// The second turn is what `OpenCode` keeps word for word, so the summariser would not see it.
 #[test]
-fn the_summariser_sees_the_frame_though_its_steps_are_kept_behind_the_summary() {
+fn the_summariser_sees_the_frame_though_its_steps_are_kept_after_the_summary() {
     let Some(talk) = Talk::new(&[]) else { return };
     let sealed = &talk.project.sealed;
     let session = talk.session_compacting(

@@ -39,8 +39,9 @@ fn a_frame_whose_summary_fails_ends_with_its_own_results() {
     );
     session.say("Read the parts");
     wait_for("true", || {
-        let told = |it: &RecordedRequest| it.render().contains("the summariser is ill");
-        session.requests().iter().any(told).to_string()
+        let names_the_failure =
+            |it: &RecordedRequest| it.render().contains("the summariser is ill");
+        session.requests().iter().any(names_the_failure).to_string()
     });
     wait_for_tree(sealed, &session.id, DONE);
     assert_eq!(frame(sealed, "First part").results.as_deref(), Some("It says 7."));

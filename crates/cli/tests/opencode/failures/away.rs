@@ -65,11 +65,13 @@ fn frames_stay_folded_while_the_binary_is_away_and_once_it_is_back() {
 
     let requests = project.model.agent_requests(&session);
     assert_clean(&project.model);
-    let [.., told, away, without, back, end] = &requests[..] else { panic!("{}", requests.len()) };
-    let messages = told.raw_messages().len();
+    let [.., before, away, without, back, end] = &requests[..] else {
+        panic!("{}", requests.len())
+    };
+    let messages = before.raw_messages().len();
     for folded in [away, back, end] {
         assert_no_work(folded);
-        assert_eq!(&folded.raw_messages()[..messages], told.raw_messages(), "{}", seen(folded));
+        assert_eq!(&folded.raw_messages()[..messages], before.raw_messages(), "{}", seen(folded));
     }
     assert_eq!(
         &back.raw_messages()[messages..away.raw_messages().len()],

@@ -77,8 +77,8 @@ fn without_a_working_binary_the_agent_works_as_without_the_plugin() {
         project.model.add(conversation());
         let run = Run::prompt("Look around").env("CALLSTACK_BIN", binary.to_str().unwrap());
         let done = project.run(&run);
-        let told: Vec<_> = done.stderr.lines().filter(|line| line.contains("callstack")).collect();
-        let [line] = told[..] else { panic!("{}: {told:?}", binary.display()) };
+        let lines: Vec<_> = done.stderr.lines().filter(|line| line.contains("callstack")).collect();
+        let [line] = lines[..] else { panic!("{}: {lines:?}", binary.display()) };
         assert!(line.contains(reason) && line.contains(LINE), "{}: {line}", binary.display());
         let sessions = project.model.sessions();
         let requests = project.model.agent_requests(sessions.last().unwrap());

@@ -8,7 +8,7 @@ use crate::opencode::steps::{activate, plan, pop, push, work};
 use crate::opencode::talk::Talk;
 
 #[test]
-fn frames_in_and_behind_each_other_fold() {
+fn frames_in_and_after_each_other_fold() {
     let Some(talk) = Talk::new(&[]) else { return };
     three_nested_frames_fold_one_after_the_other_into_one(&talk);
     a_sibling_sees_what_the_first_one_returned(&talk);

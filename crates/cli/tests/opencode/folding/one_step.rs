@@ -10,14 +10,14 @@ use crate::opencode::talk::Talk;
 #[test]
 fn several_calls_in_one_step_fold_rightly() {
     let Some(talk) = Talk::new(&[]) else { return };
-    calls_in_front_of_a_push_stay_and_calls_behind_it_go(&talk);
-    calls_beside_a_pop_belong_to_the_frame_and_what_became_of_them_is_told(&talk);
-    an_activation_takes_the_calls_behind_it(&talk);
+    calls_before_a_push_stay_and_calls_after_it_go(&talk);
+    calls_beside_a_pop_belong_to_the_frame_and_what_became_of_them_is_named(&talk);
+    an_activation_takes_the_calls_after_it(&talk);
     two_frames_are_opened_in_one_step_and_closed_in_one(&talk);
     a_pop_and_the_next_push_in_one_step_chain(&talk);
 }
 
-fn calls_in_front_of_a_push_stay_and_calls_behind_it_go(talk: &Talk) {
+fn calls_before_a_push_stay_and_calls_after_it_go(talk: &Talk) {
     let session = talk.session([
         together([
             named(bash("echo beside the push"), "before"),
@@ -40,7 +40,7 @@ fn calls_in_front_of_a_push_stay_and_calls_behind_it_go(talk: &Talk) {
     snapshot("beside_a_push", &seen(&requests[3]));
 }
 
-fn calls_beside_a_pop_belong_to_the_frame_and_what_became_of_them_is_told(talk: &Talk) {
+fn calls_beside_a_pop_belong_to_the_frame_and_what_became_of_them_is_named(talk: &Talk) {
     let session = talk.session([
         push("Check the list", "it is known whether list.txt is sorted"),
         work("the list"),
@@ -59,19 +59,22 @@ fn calls_beside_a_pop_belong_to_the_frame_and_what_became_of_them_is_told(talk: 
     session.say("Check and count.");
     let requests = session.finished();
     assert_eq!(folds(&requests), ["push-check", "push-count"]);
-    let told = result_of(&requests[3], "push-check");
-    assert!(told.contains("so the results were written without its outcome:\n- `printf"), "{told}");
-    assert!(told.contains("failed with exit 3"), "{told}");
+    let result = result_of(&requests[3], "push-check");
+    assert!(
+        result.contains("so the results were written without its outcome:\n- `printf"),
+        "{result}"
+    );
+    assert!(result.contains("failed with exit 3"), "{result}");
     assert!(result_of(&requests[3], "beyond").contains("beyond the pop"));
     assert!(requests[3].render().contains("WORK the number"), "the second one is open");
-    assert_eq!(result_of(&requests[4], "push-check"), told, "it stays as it was sent");
+    assert_eq!(result_of(&requests[4], "push-check"), result, "it stays as it was sent");
     assert!(result_of(&requests[4], "beyond").contains("beyond the pop"));
     let calls: Vec<_> = requests[4].call_ids().into_iter().collect();
     assert_eq!(calls, ["beyond", "push-check", "push-count"]);
     snapshot("beside_a_pop", &seen(&requests[4]));
 }
 
-fn an_activation_takes_the_calls_behind_it(talk: &Talk) {
+fn an_activation_takes_the_calls_after_it(talk: &Talk) {
     let start = Step::from_request(|request| {
         let frame = handle_of(request, "Sort them");
         let arguments = json!({"frame": frame, "in": "here"});

@@ -47,8 +47,8 @@ fn steps_are_named_and_leave_when_a_pop_closes_them_by_that_name() {
     assert_eq!(found.len(), 1, "{}", seen(&requests[READS]));
     let last = result_of(&requests[READS], &format!("read-{}", found[0]));
     assert!(last.contains("of board"), "the output stands in front of the name: {last}");
-    let told = format!("s1: the {} calls from `for n in $(seq 200);", found[0] - 1);
-    assert!(last.contains(&told), "{last}");
+    let line = format!("s1: the {} calls from `for n in $(seq 200);", found[0] - 1);
+    assert!(last.contains(&line), "{last}");
 
     let folded = &requests[READS + 1];
     let calls: Vec<_> = folded.call_ids().into_iter().collect();
@@ -67,6 +67,6 @@ fn steps_are_named_and_leave_when_a_pop_closes_them_by_that_name() {
     );
     assert!(folded.render().contains("Which boards have free registers?"), "{}", seen(folded));
     assert!(!folded.render().contains("register 7 of board"), "{}", seen(folded));
-    let behind = &requests[READS + 2];
-    assert_eq!(behind.raw_messages()[..folded.raw_messages().len()], *folded.raw_messages());
+    let after = &requests[READS + 2];
+    assert_eq!(after.raw_messages()[..folded.raw_messages().len()], *folded.raw_messages());
 }
