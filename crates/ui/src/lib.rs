@@ -74,15 +74,15 @@ pub fn run(engine: Engine, caller: CallerNow, options: Options) -> io::Result<()
 fn spawn(name: &str, news: Sender<News>, work: impl FnOnce() + Send + 'static) -> io::Result<()> {
     let thread = thread::Builder::new().name(name.to_owned());
     thread.spawn(move || {
-        let _told = ToldAtEnd(news);
+        let _notifier = NotifyAtEnd(news);
         work();
     })?;
     Ok(())
 }
 
-struct ToldAtEnd(Sender<News>);
+struct NotifyAtEnd(Sender<News>);
 
-impl Drop for ToldAtEnd {
+impl Drop for NotifyAtEnd {
     fn drop(&mut self) {
         // Nobody listens once the view has ended.
         drop(self.0.send(News::ThreadGone));

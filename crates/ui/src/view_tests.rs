@@ -223,7 +223,7 @@ fn the_help_and_its_page_name_every_key() {
     press(&mut app, "?");
     let help = screen(&mut app, 120, 70);
     for binding in KEYS.iter().flat_map(|(_, bindings)| bindings.iter()) {
-        assert!(help.contains(binding.told), "{}", binding.told);
+        assert!(help.contains(binding.effect), "{}", binding.effect);
         for key in binding.keys {
             assert!(page.contains(&format!("`{key}`")), "docs/ui.md does not name `{key}`");
         }

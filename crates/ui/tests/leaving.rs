@@ -17,18 +17,18 @@ fn send(project: &Project, signal: &str, processes: &str) {
 
 #[test]
 fn a_signal_that_ends_it_leaves_the_terminal_as_it_was() {
-    for (signal, told) in [("TERM", "Terminated"), ("HUP", "Hangup"), ("INT", "Interrupt")] {
+    for (signal, expected) in [("TERM", "Terminated"), ("HUP", "Hangup"), ("INT", "Interrupt")] {
         let project = Project::new();
         let mut terminal = project.view((80, 24));
         assert!(terminal.look(is_taken));
         send(&project, signal, &terminal.process().unwrap().to_string());
-        assert_eq!(terminal.wait_end().unwrap(), Err(told.to_owned()));
+        assert_eq!(terminal.wait_end().unwrap(), Err(expected.to_owned()));
         terminal.wait_until("the terminal as it was", is_given_back).unwrap();
     }
 }
 
 #[test]
-fn a_panic_is_told_on_the_terminal_as_it_was() {
+fn a_panic_is_reported_on_the_terminal_as_it_was() {
     let project = Project::new();
     let mut terminal = project.view((100, 30));
     // The refusal has a hint that can't be put into words.

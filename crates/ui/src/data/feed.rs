@@ -25,16 +25,16 @@ pub(crate) fn follow(engine: &Arc<Engine>, news: &Sender<News>) {
         }
     };
     loop {
-        let told = match watch.wait(WAIT) {
+        let change = match watch.wait(WAIT) {
             Ok(true) => all(|| watch.next_batch(BATCH)).map(|()| News::Changed),
             Ok(false) => continue,
             Err(error) => Err(error),
         };
-        let told = told.unwrap_or_else(|error| {
+        let change = change.unwrap_or_else(|error| {
             thread::sleep(PAUSE);
             News::Disturbed(error)
         });
-        if news.send(told).is_err() {
+        if news.send(change).is_err() {
             return;
         }
     }

@@ -95,8 +95,8 @@ impl Worker {
             Load::Do(Deed { operation, arguments }) => {
                 let done = self.run_operation(operation, arguments);
                 Loaded::Done(done.map(|answer| {
-                    let told = answer.text.lines().next().unwrap_or_default();
-                    if told.is_empty() { answer.title } else { told.to_owned() }
+                    let line = answer.text.lines().next().unwrap_or_default();
+                    if line.is_empty() { answer.title } else { line.to_owned() }
                 }))
             }
         }

@@ -161,8 +161,8 @@ impl App {
                     preview.plan.take(plan);
                 }
             }
-            Loaded::Done(Ok(told)) => {
-                self.notice = Some(told);
+            Loaded::Done(Ok(notice)) => {
+                self.notice = Some(notice);
                 self.refresh();
             }
             Loaded::Done(Err(error)) => {

@@ -188,7 +188,7 @@ impl Form {
     }
 
     /// The command that does the same.
-    pub(crate) fn told(&self) -> String {
+    pub(crate) fn command_line(&self) -> String {
         let mut words = vec!["callstack".to_owned()];
         words.extend(self.command.iter().map(|word| quoted(word)));
         for field in &self.fields {
@@ -257,7 +257,7 @@ mod tests {
         press(&mut form, KeyCode::Right);
         press(&mut form, KeyCode::Enter);
         typed(&mut form, "it's q");
-        assert_eq!(form.told(), r"callstack pop f3 --status failed --results 'it'\''s q'");
+        assert_eq!(form.command_line(), r"callstack pop f3 --status failed --results 'it'\''s q'");
         let arguments = json!({"frame": "f3", "status": "failed", "results": "it's q"});
         let deed = Deed { operation: "stack_frame_pop", arguments };
         assert_eq!(press(&mut form, KeyCode::Enter), Outcome::Agreed(deed));
@@ -271,7 +271,7 @@ mod tests {
         form.paste("one\r\ntwo");
         let Outcome::Agreed(deed) = press(&mut form, KeyCode::Enter) else { panic!("{form:?}") };
         assert_eq!(deed.arguments, json!({"text": "one\ntwo"}));
-        assert_eq!(form.told(), r"callstack pin 'one\ntwo'");
+        assert_eq!(form.command_line(), r"callstack pin 'one\ntwo'");
     }
 
     #[test]

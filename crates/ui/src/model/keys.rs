@@ -52,16 +52,16 @@ pub(crate) struct Binding {
     /// A word for the foot; empty where it is not shown there.
     pub(crate) short: &'static str,
     /// Its effect.
-    pub(crate) told: &'static str,
+    pub(crate) effect: &'static str,
 }
 
 const fn key(
     keys: &'static [&'static str],
     action: Action,
     short: &'static str,
-    told: &'static str,
+    effect: &'static str,
 ) -> Binding {
-    Binding { keys, action, short, told }
+    Binding { keys, action, short, effect }
 }
 
 /// The keys in groups, each with its heading.

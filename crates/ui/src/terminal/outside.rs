@@ -11,21 +11,21 @@ pub(crate) fn run(words: &[String], folder: &Path) -> String {
         return "there is no command to run".to_owned();
     };
     let outcome = Command::new(program).args(arguments).current_dir(folder).status();
-    let told = match &outcome {
+    let outcome_line = match &outcome {
         Ok(status) if status.success() => format!("{program} has ended"),
         Ok(status) => format!("{program} has ended with {status}"),
         Err(error) => format!("{program} can't be run: {error}"),
     };
     if !outcome.is_ok_and(|status: ExitStatus| status.success()) {
         // A terminal that is gone has nobody to wait for.
-        drop(wait(&told));
+        drop(wait(&outcome_line));
     }
-    told
+    outcome_line
 }
 
-fn wait(told: &str) -> io::Result<()> {
+fn wait(outcome_line: &str) -> io::Result<()> {
     let mut out = io::stdout();
-    write!(out, "\ncallstack: {told}. Enter goes back to the tree. ")?;
+    write!(out, "\ncallstack: {outcome_line}. Enter goes back to the tree. ")?;
     out.flush()?;
     io::stdin().read_line(&mut String::new())?;
     Ok(())

@@ -36,11 +36,11 @@ impl Screen {
     /// Takes the whole screen. A panic restores the terminal before it is reported.
     pub(crate) fn enter() -> io::Result<Self> {
         HOOK.call_once(|| {
-            let told = panic::take_hook();
+            let default_hook = panic::take_hook();
             panic::set_hook(Box::new(move |panic| {
                 // The panic is reported in any case.
                 drop(restore());
-                told(panic);
+                default_hook(panic);
             }));
         });
         let out = BufWriter::with_capacity(BUFFER, io::stdout());

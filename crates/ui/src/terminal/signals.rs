@@ -36,9 +36,9 @@ pub(crate) fn watch(news: &Sender<News>) -> io::Result<()> {
                 }
                 _ => {}
             }
-            let is_told = news.send(News::Signal(signal)).is_ok();
+            let is_received = news.send(News::Signal(signal)).is_ok();
             if signal != SIGTSTP {
-                if is_told {
+                if is_received {
                     thread::sleep(PATIENCE);
                 }
                 drop(restore());

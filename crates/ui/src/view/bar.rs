@@ -64,13 +64,13 @@ pub(crate) fn draw(buffer: &mut Buffer, area: Rect, app: &mut App, theme: Theme)
 
 fn heading(app: &App) -> String {
     let Some(window) = app.window.known() else { return "Next request".to_owned() };
-    let mut told = vec!["Next request".to_owned()];
-    told.push(window.session.clone());
-    told.extend(window.model.clone());
+    let mut parts = vec!["Next request".to_owned()];
+    parts.push(window.session.clone());
+    parts.extend(window.model.clone());
     if window.basis != "reported" {
-        told.push("estimated".to_owned());
+        parts.push("estimated".to_owned());
     }
-    told.join(" · ")
+    parts.join(" · ")
 }
 
 /// Returns the cells of each part with their characters, and the free ones. Each part that is not empty has at least

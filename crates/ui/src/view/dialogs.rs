@@ -128,7 +128,7 @@ fn help(theme: Theme) -> Vec<Line<'static>> {
             let pad = " ".repeat(10_usize.saturating_sub(keys.width()));
             writer.line(&[
                 (theme.hint(), &format!("  {keys}{pad}")),
-                (PLAIN, &format!(" {}", binding.told)),
+                (PLAIN, &format!(" {}", binding.effect)),
             ]);
         }
     }
@@ -146,20 +146,20 @@ fn window(window: &Remote<Window>, room: usize, theme: Theme) -> Vec<Line<'stati
         Remote::Known(window) => {
             let limit = window.limit.map(|limit| format!(" of {}", short(limit)));
             let basis = if window.basis == "reported" { "" } else { ", estimated" };
-            let told = format!(
+            let sum = format!(
                 "{} tokens{}{basis} · session {}",
                 short(window.tokens),
                 limit.unwrap_or_default(),
                 window.session
             );
-            writer.text(PLAIN, "", &told);
+            writer.text(PLAIN, "", &sum);
             for part in window.parts.iter().filter(|part| part.tokens > 0) {
                 writer.gap();
                 let share = 100.0 * part.tokens as f64 / window.tokens.max(1) as f64;
                 writer.line(&[
                     (theme.part(&part.kind).patch(BOLD), part_name(&part.kind)),
                     (PLAIN, &format!("  {} tokens, {share:.0}%", short(part.tokens))),
-                    (DIM, &format!("  {}", told_part(&part.kind))),
+                    (DIM, &format!("  {}", part_meaning(&part.kind))),
                 ]);
                 let mut messages: Vec<_> = part.messages.iter().collect();
                 messages.sort_by_key(|message| std::cmp::Reverse(message.tokens));
@@ -183,7 +183,7 @@ fn window(window: &Remote<Window>, room: usize, theme: Theme) -> Vec<Line<'stati
     writer.finish().lines
 }
 
-fn told_part(kind: &str) -> &'static str {
+fn part_meaning(kind: &str) -> &'static str {
     match kind {
         "system" => "the agent's instructions and tools",
         "pins" => "pinned rules",
@@ -241,11 +241,11 @@ fn rollback(frame: &mut Frame<'_>, app: &mut App, preview: &mut Preview, theme: 
             writer.text(DIM, "", "Looking at the files…");
         }
     }
-    let mut told = format!("callstack rollback {}", preview.rollback.frame);
-    told.push_str(if preview.rollback.undo { " --undo" } else { "" });
-    told.push_str(if preview.rollback.all { " --all" } else { "" });
+    let mut command = format!("callstack rollback {}", preview.rollback.frame);
+    command.push_str(if preview.rollback.undo { " --undo" } else { "" });
+    command.push_str(if preview.rollback.all { " --all" } else { "" });
     writer.gap();
-    writer.text(DIM, "", &told);
+    writer.text(DIM, "", &command);
     if !preview.rollback.undo && preview.plan.known().is_some() {
         let all = if preview.rollback.all {
             "a: only files that its tools were seen writing"
@@ -278,12 +278,12 @@ fn plan_lines(writer: &mut Writer, plan: &RollbackPlan, undo: bool, theme: Theme
     }
     if !plan.restored.is_empty() && !undo {
         writer.gap();
-        let told = if plan.from_before {
+        let warning = if plan.from_before {
             "How it found the files is not recorded: they go back to the nearest state before it."
         } else {
             "What anybody else changed in them since it began goes, too. `U` takes it all back."
         };
-        writer.text(theme.warn(), "", told);
+        writer.text(theme.warn(), "", warning);
     }
     if !plan.left.is_empty() {
         writer.gap();
@@ -336,7 +336,7 @@ fn draw_search(frame: &mut Frame<'_>, app: &mut App, search: &Search, theme: The
     frame.buffer_mut().set_stringn(inner.x, inner.y, shown, room, BOLD);
     let list =
         Rect { y: inner.y + 2.min(inner.height), height: inner.height.saturating_sub(4), ..inner };
-    let told = match &search.found {
+    let hint = match &search.found {
         Remote::Unasked => {
             "Words, in any order; a \"quoted string\"; a path. ↵ searches.".to_owned()
         }
@@ -345,8 +345,8 @@ fn draw_search(frame: &mut Frame<'_>, app: &mut App, search: &Search, theme: The
         Remote::Known(found) if found.is_empty() => format!("Nothing holds {}.", search.asked),
         Remote::Known(_) => String::new(),
     };
-    let told = fitted(&told, room);
-    frame.buffer_mut().set_stringn(list.x, list.y, told, room, DIM);
+    let hint = fitted(&hint, room);
+    frame.buffer_mut().set_stringn(list.x, list.y, hint, room, DIM);
     let places = search.found.known().map(Vec::as_slice).unwrap_or_default();
     let fits = usize::from(list.height / 2).max(1);
     let top = (search.at + 1).saturating_sub(fits);
@@ -407,15 +407,15 @@ fn draw_form(frame: &mut Frame<'_>, app: &mut App, form: &Form, theme: Theme) {
     let mut about = Writer::new(room);
     about.text(PLAIN, "", &form.about);
     let about = about.finish().lines;
-    let mut told = Writer::new(room);
-    told.text(DIM, "", &form.told());
-    let told = told.finish().lines;
+    let mut command = Writer::new(room);
+    command.text(DIM, "", &form.command_line());
+    let command = command.finish().lines;
     let height = |entry: &Entry| match entry {
         Entry::Text(area) => u16::try_from(area.lines().len()).unwrap_or(TEXT).clamp(1, TEXT),
         Entry::Choice { .. } => 1,
     };
     let fields: u16 = form.fields.iter().map(|field| height(&field.value) + 1).sum();
-    let inner = open(frame, &form.title, about.len() + told.len() + usize::from(fields) + 4);
+    let inner = open(frame, &form.title, about.len() + command.len() + usize::from(fields) + 4);
     let mut y = inner.y;
     let bottom = inner.bottom().saturating_sub(1);
     let put = |frame: &mut Frame<'_>, y: &mut u16, line: &Line<'_>| {
@@ -471,7 +471,7 @@ fn draw_form(frame: &mut Frame<'_>, app: &mut App, form: &Form, theme: Theme) {
     if !form.fields.is_empty() {
         y += 1;
     }
-    for line in &told {
+    for line in &command {
         put(frame, &mut y, line);
     }
     let last = form.at + 1 >= form.fields.len();

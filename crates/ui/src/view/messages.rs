@@ -21,8 +21,8 @@ pub(crate) fn write(writer: &mut Writer, paged: &Paged, of: Option<FrameNum>, th
         writer.text(DIM, "", "No messages are kept.");
     }
     if paged.first() > 0 {
-        let told = format!("… {} messages before; scrolling up shows them", paged.first());
-        writer.text(DIM, "", &told);
+        let line = format!("… {} messages before; scrolling up shows them", paged.first());
+        writer.text(DIM, "", &line);
         writer.gap();
     }
     for message in &paged.messages {
@@ -30,8 +30,8 @@ pub(crate) fn write(writer: &mut Writer, paged: &Paged, of: Option<FrameNum>, th
     }
     if paged.more.is_some() {
         let last = paged.messages.last().map_or(0, |message| message.place + 1);
-        let told = format!("… {} more messages", paged.total.saturating_sub(last));
-        writer.text(DIM, "", &told);
+        let line = format!("… {} more messages", paged.total.saturating_sub(last));
+        writer.text(DIM, "", &line);
     }
 }
 
@@ -69,8 +69,8 @@ fn write_part(writer: &mut Writer, part: &Part, theme: Theme) {
         kind => writer.text(DIM, SAID, &format!("{kind}: {text}")),
     }
     if part.cut {
-        let told = format!("… {} characters in all; `callstack log` shows them", part.chars);
-        writer.text(DIM, SAID, &told);
+        let line = format!("… {} characters in all; `callstack log` shows them", part.chars);
+        writer.text(DIM, SAID, &line);
     }
 }
 

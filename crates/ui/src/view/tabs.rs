@@ -33,9 +33,9 @@ pub(crate) fn body(
             });
         }
         Tab::Sent => pane.remote(&details.sent, |pane, sent| {
-            let told = "The next request of its session, as far as it stands now. Rules that were \
+            let note = "The next request of its session, as far as it stands now. Rules that were \
                         pinned and changes that were made since are told in it when it is sent.";
-            pane.writer.text(DIM, "", told);
+            pane.writer.text(DIM, "", note);
             messages::write(pane.writer, sent, None, theme);
         }),
         Tab::Pins => pane.remote(&details.answer, |pane, answer| pane.pins(answer)),
@@ -182,8 +182,8 @@ impl Pane<'_> {
             self.check((theme.bad(), "✗"), &failure.what, &failure.how);
         }
         if !evidence.unchecked.is_empty() {
-            let told = format!("changed after the last check: {}", evidence.unchecked.join(", "));
-            self.writer.text(theme.warn(), "  ", &told);
+            let line = format!("changed after the last check: {}", evidence.unchecked.join(", "));
+            self.writer.text(theme.warn(), "  ", &line);
         }
     }
 
@@ -301,8 +301,8 @@ impl Pane<'_> {
                 self.writer.text(theme.good(), "  ", text);
             }
             (text, _) => {
-                let told = folded.told.as_deref().unwrap_or("It is still sent step by step.");
-                self.writer.text(theme.warn(), "", told);
+                let reason = folded.told.as_deref().unwrap_or("It is still sent step by step.");
+                self.writer.text(theme.warn(), "", reason);
                 if let Some(text) = text {
                     self.heading(&format!("What would stand for it: {after} tokens"));
                     self.writer.text(DIM, "  ", text);
