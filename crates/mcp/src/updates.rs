@@ -28,7 +28,7 @@ struct State {
     /// The resources that a client with a handshake has subscribed to.
     subscribed: BTreeSet<String>,
     /// Whether that client is notified of changes.
-    is_told: bool,
+    is_notified: bool,
     /// Whether anybody waits for changes.
     is_wanted: bool,
     /// Ends the thread that follows the events, where there is one.
@@ -80,7 +80,7 @@ impl Updates {
     pub(crate) fn subscribe(&self, uri: String) -> bool {
         let mut state = self.lock();
         state.subscribed.insert(uri);
-        !std::mem::replace(&mut state.is_told, true)
+        !std::mem::replace(&mut state.is_notified, true)
     }
 
     pub(crate) fn unsubscribe(&self, uri: &str) {

@@ -76,7 +76,7 @@ async fn nothing_is_asked_of_a_client_that_it_can_not_do() {
 }
 
 #[tokio::test]
-async fn what_stands_around_a_frame_is_told_where_it_begins_wherever_it_is_placed_elsewhere() {
+async fn what_stands_around_a_frame_is_shown_where_it_begins_wherever_it_is_placed_elsewhere() {
     for placement in ["output", "system"] {
         let desk = TestEnv::with(&[("STACK_CONTEXT_PLACEMENT", placement)]);
         let mut client = desk.client();
@@ -99,8 +99,8 @@ async fn secrets_of_known_forms_are_masked_in_all_of_an_answer() {
     client.push("Build the parser").await;
     let key = format!("ghp_{}", "Zk3vQ9xT7mB2nL5cR8dW1yH4jF6pS0aGeUiX");
     client.tool("stack_add_decision", json!({"decision": format!("The key is {key}")})).await;
-    let told =
+    let answer =
         client.call("stack", json!({"op": "stack_frame_details", "args": {"frame": "f1"}})).await;
-    assert!(told.to_string().contains("The key is"), "{told}");
-    assert!(!told.to_string().contains(&key), "{told}");
+    assert!(answer.to_string().contains("The key is"), "{answer}");
+    assert!(!answer.to_string().contains(&key), "{answer}");
 }

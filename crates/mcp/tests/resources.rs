@@ -47,7 +47,7 @@ async fn the_tree_a_frame_and_its_log_can_be_read() {
 }
 
 #[tokio::test]
-async fn a_subscriber_with_a_handshake_is_told_of_what_others_do() {
+async fn a_subscriber_with_a_handshake_is_notified_of_what_others_do() {
     let desk = TestEnv::new();
     let (mut client, mut other) = (desk.client(), desk.client());
     client.hello("try").await;

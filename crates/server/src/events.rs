@@ -13,7 +13,7 @@ use serde::Deserialize;
 use tokio::sync::watch;
 
 use crate::body::Parameters;
-use crate::feed::{Batch, Feed, stored, told};
+use crate::feed::{Batch, Feed, place_event, stored};
 use crate::problem::Problem;
 use crate::project::Asked;
 
@@ -50,7 +50,7 @@ pub(crate) async fn follow(
             Ok::<_, EngineError>((after, stored(engine, after)?))
         })
         .await?;
-    let head = format!("{RETRY}{}", told("open", after));
+    let head = format!("{RETRY}{}", place_event("open", after));
     let reader = Reader {
         stopping: asked.app.stopping.subscribe(),
         asked,

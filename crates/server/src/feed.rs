@@ -178,7 +178,9 @@ pub(crate) fn stored(engine: &Engine, after: EventCursor) -> Result<Batch, Engin
             cursor: events.last().map_or(after, |event| event.cursor),
             bytes: events.iter().map(sent).collect::<String>().into(),
         },
-        EventBatch::Gap { newest } => Batch { bytes: told("gap", newest).into(), cursor: newest },
+        EventBatch::Gap { newest } => {
+            Batch { bytes: place_event("gap", newest).into(), cursor: newest }
+        }
     })
 }
 
@@ -190,7 +192,7 @@ fn sent(event: &FeedEvent) -> String {
 
 /// Returns a place in the log, in the format of server-sent events, from which a client begins, or continues after a
 /// gap.
-pub(crate) fn told(name: &str, place: EventCursor) -> String {
+pub(crate) fn place_event(name: &str, place: EventCursor) -> String {
     format!("event: {name}\nid: {place}\ndata: {}\n\n", json!({"cursor": place}))
 }
 

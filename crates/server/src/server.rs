@@ -167,13 +167,13 @@ pub enum Started {
 }
 
 /// Serves a project, or all of them, until the process is asked to end, or no client has been there for as long as the options say.
-/// If a server already runs for the same, no other one is started, unless another port is named. `told` is called
+/// If a server already runs for the same, no other one is started, unless another port is named. `report` is called
 /// with the server that runs.
 pub fn serve<E: From<EngineError>>(
     projects: impl FnOnce() -> Result<Served, E>,
     records: &Records,
     options: Options,
-    told: impl FnOnce(&Running, Started) -> Result<(), E>,
+    report: impl FnOnce(&Running, Started) -> Result<(), E>,
 ) -> Result<(), E> {
     let failed = |error: io::Error| {
         EngineError::new(Kind::Unavailable, format!("the server can't be started: {error}"))
@@ -182,7 +182,7 @@ pub fn serve<E: From<EngineError>>(
     let running = starting.running()?;
     let same = |other: &&Running| options.port == 0 || options.port == other.port;
     if let Some(running) = running.iter().find(same) {
-        return told(running, Started::Before);
+        return report(running, Started::Before);
     }
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
@@ -196,7 +196,7 @@ pub fn serve<E: From<EngineError>>(
         let asked = asked_to_end().map_err(failed)?;
         let recorded = starting.record(server.port(), server.token())?;
         drop(starting);
-        told(&recorded.running, Started::Now)?;
+        report(&recorded.running, Started::Now)?;
         server.run(asked).await;
         drop(recorded);
         Ok(())

@@ -89,10 +89,10 @@ async fn what_is_described_is_there_and_answers_as_described() {
             let mut whole = schema;
             whole["components"] = description["components"].clone();
             let validator = jsonschema::validator_for(&whole).unwrap();
-            let told = answer.json();
+            let body = answer.json();
             let wrong: Vec<_> =
-                validator.iter_errors(&told).map(|wrong| wrong.to_string()).collect();
-            assert!(wrong.is_empty(), "{path}: {wrong:?} in {told}");
+                validator.iter_errors(&body).map(|wrong| wrong.to_string()).collect();
+            assert!(wrong.is_empty(), "{path}: {wrong:?} in {body}");
         }
     }
 }

@@ -45,7 +45,7 @@ async fn with_the_token_a_client_gets_in() {
 }
 
 #[tokio::test]
-async fn without_the_token_nothing_is_told() {
+async fn without_the_token_nothing_is_answered() {
     let other = Site::new();
     let of_another_server = format!("Bearer {}", other.token.as_str());
     let shortened = of_another_server[..of_another_server.len() - 1].to_owned();

@@ -88,7 +88,7 @@ async fn from_the_beginning_all_that_ever_was() {
 }
 
 #[tokio::test]
-async fn a_place_of_another_log_is_a_gap_behind_which_it_goes_on() {
+async fn a_place_of_another_log_is_a_gap_after_which_it_goes_on() {
     let live = Live::start(Options::default()).await;
     let engine = live.another();
     work(&engine, "ses_a", 1);
