@@ -34,8 +34,8 @@ impl Shadow {
             &committed,
             state,
         ];
-        let told = self.lent_git(until).args(compare).run(&[])?;
-        let beside = tree::entries(&told).filter(tree::Entry::is_recorded_after);
+        let output = self.lent_git(until).args(compare).run(&[])?;
+        let beside = tree::entries(&output).filter(tree::Entry::is_recorded_after);
         let beside = beside.map(|entry| entry.id_after).chain([state.as_bytes()]);
         let lent = self.own_git(until).missing(beside)?;
         if !lent.is_empty() {

@@ -169,8 +169,8 @@ impl Git {
         }
         let mut input = objects.into_iter().collect::<Vec<_>>().join(&b'\n');
         input.push(b'\n');
-        let told = self.args(["cat-file", "--batch-check"]).run(&input)?;
-        let lines = told.split(|byte| *byte == b'\n');
+        let output = self.args(["cat-file", "--batch-check"]).run(&input)?;
+        let lines = output.split(|byte| *byte == b'\n');
         Ok(lines.filter_map(|line| line.strip_suffix(b" missing")).map(<[u8]>::to_vec).collect())
     }
 
@@ -244,7 +244,7 @@ pub(crate) enum GitError {
 }
 
 impl GitError {
-    pub(crate) fn told(self) -> EngineError {
+    pub(crate) fn into_error(self) -> EngineError {
         let off = "Frames work without it; with STACK_ROLLBACK=off it is not called at all.";
         let (kind, message, hint) = match self {
             Self::NotThere => (Kind::Internal, "git is not there".to_owned(), off),

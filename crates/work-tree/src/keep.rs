@@ -71,8 +71,8 @@ impl Shadow {
             "--missing=allow-any",
             "--stdin",
         ];
-        let told = self.lent_git(until).args(walk).run(&input)?;
-        Ok(String::from_utf8_lossy(&told).lines().map(str::to_owned).collect())
+        let output = self.lent_git(until).args(walk).run(&input)?;
+        Ok(String::from_utf8_lossy(&output).lines().map(str::to_owned).collect())
     }
 }
 

@@ -75,25 +75,25 @@ impl GitWorkTree {
         act: impl FnOnce(&Shadow, Instant) -> Result<T, GitError>,
     ) -> Result<T, EngineError> {
         let until = Instant::now() + PATIENCE;
-        let Some(shadow) = self.shadow(until).map_err(GitError::told)? else {
+        let Some(shadow) = self.shadow(until).map_err(GitError::into_error)? else {
             return Err(EngineError::invalid(
                 format!("{} is no git work tree", self.project.display()),
                 "States of files are recorded and restored with git only.",
             ));
         };
-        act(shadow, until).map_err(GitError::told)
+        act(shadow, until).map_err(GitError::into_error)
     }
 }
 
 impl WorkTree for GitWorkTree {
     fn check(&self, patience: Duration) -> Result<(), EngineError> {
-        self.objects(Instant::now() + patience).map(drop).map_err(GitError::told)
+        self.objects(Instant::now() + patience).map(drop).map_err(GitError::into_error)
     }
 
     fn record(&self, patience: Duration) -> Result<Option<String>, EngineError> {
         let until = Instant::now() + patience;
-        let shadow = self.shadow(until).map_err(GitError::told)?;
-        shadow.map(|shadow| shadow.record(until)).transpose().map_err(GitError::told)
+        let shadow = self.shadow(until).map_err(GitError::into_error)?;
+        shadow.map(|shadow| shadow.record(until)).transpose().map_err(GitError::into_error)
     }
 
     fn changes(&self, from: &str, to: &str) -> Result<Vec<FileChange>, EngineError> {
@@ -128,7 +128,9 @@ impl WorkTree for GitWorkTree {
 
     fn keep_only(&self, needed: &[String], patience: Duration) -> Result<(), EngineError> {
         let until = Instant::now() + patience;
-        let shadow = self.shadow(until).map_err(GitError::told)?;
-        shadow.map_or(Ok(()), |shadow| shadow.keep_only(needed, until)).map_err(GitError::told)
+        let shadow = self.shadow(until).map_err(GitError::into_error)?;
+        shadow
+            .map_or(Ok(()), |shadow| shadow.keep_only(needed, until))
+            .map_err(GitError::into_error)
     }
 }

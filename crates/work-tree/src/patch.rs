@@ -39,8 +39,8 @@ impl Shadow {
             if counted.is_empty() {
                 continue;
             }
-            let told = compared(&["--patch", "--unified=3"])?;
-            let text = String::from_utf8_lossy(&told);
+            let output = compared(&["--patch", "--unified=3"])?;
+            let text = String::from_utf8_lossy(&output);
             // The lines before the first hunk name the file.
             let hunks = text.find("\n@@ ").map_or("", |at| &text[at + 1..]);
             patches.push(FilePatch {

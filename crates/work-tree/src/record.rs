@@ -49,9 +49,9 @@ struct Listed<'a> {
 
 impl<'a> Listed<'a> {
     /// Reads git's output in the format `-t -z`.
-    fn of(told: &'a [u8]) -> Self {
+    fn of(output: &'a [u8]) -> Self {
         let (mut tracked, mut others) = (BTreeSet::new(), BTreeSet::new());
-        for line in told.split(|byte| *byte == 0) {
+        for line in output.split(|byte| *byte == 0) {
             match line {
                 [b'?', b' ', path @ ..] => others.insert(path),
                 [_, b' ', path @ ..] => tracked.insert(path),

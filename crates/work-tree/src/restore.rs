@@ -144,7 +144,7 @@ struct Aside {
     /// The files that came out of the project.
     taken: Vec<Taken>,
     left: Vec<LeftAlone>,
-    told: BTreeSet<String>,
+    reported: BTreeSet<String>,
     /// Whether something in it is kept nowhere else.
     is_needed: bool,
 }
@@ -169,12 +169,12 @@ impl Aside {
             Ok((root, new, old))
         };
         let (project, new, old) = opened().map_err(|error| own::unwritable(&path, &error))?;
-        let (taken, left, told) = (Vec::new(), Vec::new(), BTreeSet::new());
-        Ok(Self { project, new, old, path, taken, left, told, is_needed: false })
+        let (taken, left, reported) = (Vec::new(), Vec::new(), BTreeSet::new());
+        Ok(Self { project, new, old, path, taken, left, reported, is_needed: false })
     }
 
     fn leave(&mut self, path: &str, why: Why, kept: Option<String>) {
-        if self.told.insert(path.to_owned()) || kept.is_some() {
+        if self.reported.insert(path.to_owned()) || kept.is_some() {
             self.left.push(LeftAlone { path: path.to_owned(), why, kept });
         }
     }

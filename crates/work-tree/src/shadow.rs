@@ -61,8 +61,8 @@ impl Shadow {
         until: Instant,
     ) -> Result<Vec<FileChange>, GitError> {
         let compare = ["diff-tree", "-r", "-z", "--no-renames", "--raw", "--no-abbrev", from, to];
-        let told = self.lent_git(until).args(compare).run(&[])?;
-        let entries: Vec<Entry<'_>> = tree::entries(&told).collect();
+        let output = self.lent_git(until).args(compare).run(&[])?;
+        let entries: Vec<Entry<'_>> = tree::entries(&output).collect();
         let before = entries.iter().filter(|entry| entry.is_recorded_before());
         let gone = self.lent_git(until).missing(before.map(|entry| entry.id_before))?;
         let change = |entry: &Entry<'_>| {
@@ -90,8 +90,8 @@ impl Shadow {
     /// The files of a state.
     pub(crate) fn held(&self, state: &str, until: Instant) -> Result<BTreeSet<String>, GitError> {
         let list = ["ls-tree", "-r", "-z", "--name-only", state];
-        let told = self.lent_git(until).args(list).run(&[])?;
-        let names = told.split(|byte| *byte == 0).filter_map(|name| str::from_utf8(name).ok());
+        let output = self.lent_git(until).args(list).run(&[])?;
+        let names = output.split(|byte| *byte == 0).filter_map(|name| str::from_utf8(name).ok());
         Ok(names.filter(|name| !name.is_empty()).map(str::to_owned).collect())
     }
 

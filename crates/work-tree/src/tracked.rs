@@ -17,16 +17,16 @@ const FOLDS: bool = cfg!(any(target_os = "macos", windows));
 /// repository. Where git is not there or fails, the indexes of its repositories are read. An error has the reason why
 /// they can't be found out.
 pub fn tracked_below(project: &Path, folder: &str) -> Result<Vec<PathBuf>, String> {
-    let told = told_by_git(project, folder, FOLDS);
-    told.or_else(|failure| {
+    let by_git = listed_by_git(project, folder, FOLDS);
+    by_git.or_else(|failure| {
         let read = index::tracked_below(project, Path::new(folder), FOLDS);
-        read.map_err(|error| format!("{}; {error}", failure.told().message))
+        read.map_err(|error| format!("{}; {error}", failure.into_error().message))
     })
 }
 
 /// Asks git. A project may be a repository of its own inside another one, whose checkout reaches into it, so those
 /// around it are asked too.
-fn told_by_git(project: &Path, folder: &str, folds: bool) -> Result<Vec<PathBuf>, GitError> {
+fn listed_by_git(project: &Path, folder: &str, folds: bool) -> Result<Vec<PathBuf>, GitError> {
     let until = Instant::now() + PATIENCE;
     let mut tracked = listed(project, Path::new(folder), folds, until)?;
     let mut roots = project.ancestors().filter(|around| around.join(".git").exists());
@@ -161,13 +161,13 @@ mod tests {
         let mut expected: Vec<_> =
             alike.iter().flat_map(|name| vec![Path::new(name).join("callstack.db"); 2]).collect();
         expected.sort();
-        let mut told = told_by_git(&project, ".callstack", true).unwrap();
-        told.sort();
-        assert_eq!(told, expected);
+        let mut found = listed_by_git(&project, ".callstack", true).unwrap();
+        found.sort();
+        assert_eq!(found, expected);
         let mut read = index::tracked_below(&project, Path::new(".callstack"), true).unwrap();
         read.sort();
         assert_eq!(read, expected);
-        assert_eq!(told_by_git(&project, ".callstack", false).unwrap(), Vec::<PathBuf>::new());
+        assert_eq!(listed_by_git(&project, ".callstack", false).unwrap(), Vec::<PathBuf>::new());
     }
 
     #[test]

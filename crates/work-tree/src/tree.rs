@@ -21,8 +21,8 @@ pub(crate) struct Entry<'a> {
 }
 
 /// Reads git's output in the format `--raw -z`.
-pub(crate) fn entries(told: &[u8]) -> impl Iterator<Item = Entry<'_>> {
-    let mut fields = told.split(|byte| *byte == 0);
+pub(crate) fn entries(output: &[u8]) -> impl Iterator<Item = Entry<'_>> {
+    let mut fields = output.split(|byte| *byte == 0);
     std::iter::from_fn(move || {
         let mut columns = fields.next()?.strip_prefix(b":")?.split(|byte| *byte == b' ');
         Some(Entry {
@@ -86,8 +86,8 @@ pub(crate) enum IndexEntry<'a> {
 }
 
 /// Reads git's output for an index in the format `--stage -z`.
-pub(crate) fn indexed(told: &[u8]) -> impl Iterator<Item = (&[u8], IndexEntry<'_>)> {
-    told.split(|byte| *byte == 0).filter_map(|line| {
+pub(crate) fn indexed(output: &[u8]) -> impl Iterator<Item = (&[u8], IndexEntry<'_>)> {
+    output.split(|byte| *byte == 0).filter_map(|line| {
         let tab = line.iter().position(|byte| *byte == b'\t')?;
         let mut columns = line[..tab].split(|byte| *byte == b' ');
         let (mode, id) = (columns.next()?, columns.next()?);

@@ -50,7 +50,7 @@ fn of_a_large_file_that_is_not_tracked_only_that_is_recorded() {
 }
 
 #[test]
-fn what_was_broken_off_is_told_and_leaves_nothing_behind() {
+fn what_was_broken_off_is_reported_and_leaves_nothing_behind() {
     let repository = Repository::with(&["file"]);
     let slow = repository.tree.record(Duration::ZERO).unwrap_err();
     assert_eq!(slow.kind, Kind::Unavailable, "{slow}");

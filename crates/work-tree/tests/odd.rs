@@ -139,7 +139,7 @@ fn a_state_keeps_what_the_repository_drops() {
 }
 
 #[test]
-fn what_a_rewritten_history_took_along_is_told_and_recording_goes_on() {
+fn what_a_rewritten_history_took_along_is_reported_and_recording_goes_on() {
     let repository = Repository::with(&["x", "y"]);
     let committed = repository.record();
     repository.write("new", "own");

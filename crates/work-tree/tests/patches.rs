@@ -12,7 +12,7 @@ fn patches(repository: &Repository, (from, to): (&str, &str), paths: &[&str]) ->
 }
 
 #[test]
-fn changed_lines_are_told_with_those_around_them() {
+fn changed_lines_are_shown_with_those_around_them() {
     let repository = Repository::with(&["gone", "same"]);
     repository.write("list", "1\n2\n3\n4\n5\n6\n7\n8\n9\n");
     let before = repository.record();
@@ -20,13 +20,13 @@ fn changed_lines_are_told_with_those_around_them() {
     repository.write("new", "one\ntwo\n");
     fs::remove_file(repository.project().join("gone")).unwrap();
     let after = repository.record();
-    let told = patches(&repository, (&before, &after), &["list", "new", "gone", "same"]);
-    let told: Vec<_> =
-        told.iter().map(|patch| (patch.path.as_str(), patch.lines, patch.text.as_str())).collect();
+    let found = patches(&repository, (&before, &after), &["list", "new", "gone", "same"]);
+    let found: Vec<_> =
+        found.iter().map(|patch| (patch.path.as_str(), patch.lines, patch.text.as_str())).collect();
     let list = "@@ -2,8 +2,9 @@\n 2\n 3\n 4\n-5\n+five\n 6\n 7\n 8\n 9\n+ten\n\\ No newline at end of file\n";
     let gone = "@@ -1 +0,0 @@\n-gone as it was\n\\ No newline at end of file\n";
     assert_eq!(
-        told,
+        found,
         [
             ("list", Some((2, 1)), list),
             ("new", Some((2, 0)), "@@ -0,0 +1,2 @@\n+one\n+two\n"),
@@ -41,8 +41,8 @@ fn what_is_no_text_has_no_lines() {
     let before = repository.record();
     fs::write(repository.project().join("logo"), [0, 159, 146, 150, 0]).unwrap();
     let after = repository.record();
-    let told = patches(&repository, (&before, &after), &["logo"]);
-    assert_eq!(told, [FilePatch { path: "logo".to_owned(), lines: None, text: String::new() }]);
+    let found = patches(&repository, (&before, &after), &["logo"]);
+    assert_eq!(found, [FilePatch { path: "logo".to_owned(), lines: None, text: String::new() }]);
 }
 
 #[test]
@@ -54,9 +54,9 @@ fn names_are_taken_as_they_are() {
         repository.write(name, "changed");
     }
     let after = repository.record();
-    let told = patches(&repository, (&before, &after), &names);
-    assert_eq!(told.iter().map(|patch| patch.path.as_str()).collect::<Vec<_>>(), names);
-    assert!(told.iter().all(|patch| patch.lines == Some((1, 1))), "{told:?}");
+    let found = patches(&repository, (&before, &after), &names);
+    assert_eq!(found.iter().map(|patch| patch.path.as_str()).collect::<Vec<_>>(), names);
+    assert!(found.iter().all(|patch| patch.lines == Some((1, 1))), "{found:?}");
 }
 
 /// Content that looks like the head of a patch is content.
@@ -66,8 +66,8 @@ fn a_line_that_looks_like_a_hunk_is_a_line() {
     let before = repository.record();
     repository.write("a", "@@ -1 +1 @@\n--- a\n+++ b\n");
     let after = repository.record();
-    let told = patches(&repository, (&before, &after), &["a"]).remove(0);
-    assert_eq!(told.lines, Some((3, 1)));
-    assert!(told.text.ends_with("+@@ -1 +1 @@\n+--- a\n++++ b\n"), "{}", told.text);
-    assert!(told.text.starts_with("@@ -1 +1,3 @@\n"), "{}", told.text);
+    let patch = patches(&repository, (&before, &after), &["a"]).remove(0);
+    assert_eq!(patch.lines, Some((3, 1)));
+    assert!(patch.text.ends_with("+@@ -1 +1 @@\n+--- a\n++++ b\n"), "{}", patch.text);
+    assert!(patch.text.starts_with("@@ -1 +1,3 @@\n"), "{}", patch.text);
 }

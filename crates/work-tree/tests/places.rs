@@ -101,9 +101,12 @@ fn processes_that_record_at_once_do_not_hinder_each_other() {
     };
     for process in [start(), start(), start()] {
         let output = process.wait_with_output().unwrap();
-        let told = String::from_utf8_lossy(&output.stdout);
+        let output_text = String::from_utf8_lossy(&output.stdout);
         let failed = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success() && told.contains("1 passed"), "{told}{failed}");
+        assert!(
+            output.status.success() && output_text.contains("1 passed"),
+            "{output_text}{failed}"
+        );
     }
     let state = repository.record();
     fs::remove_dir_all(repository.project().join(".callstack/git")).unwrap();
