@@ -19,14 +19,14 @@ const FIELD: u8 = 0x1f;
 pub fn evidence(data: &[u8]) {
     let mut records = data.split(|byte| *byte == RECORD);
     let project = text(records.next());
-    let told = text(records.next());
+    let results = text(records.next());
     let span: Vec<Activity> = records.filter_map(activity).collect();
     let tokens = span_tokens(&span);
     for budget in [Budget::default(), Budget::UNPUSHED] {
         let room = budget.of(tokens);
-        let taken = take(&span, &told, &project, room, &|_| None);
+        let taken = take(&span, &results, &project, room, &|_| None);
         if is_one_in(20, data) {
-            assert_eq!(taken, take(&span, &told, &project, room, &|_| None));
+            assert_eq!(taken, take(&span, &results, &project, room, &|_| None));
         }
         let written = to_string(&taken).expect("evidence is written as JSON");
         assert_eq!(from_str::<Evidence>(&written).expect("it is read again"), taken);

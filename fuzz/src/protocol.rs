@@ -13,8 +13,8 @@ pub fn protocol(data: &[u8]) {
     let project = Path::new("/project");
     let requests = read_requests(data, project).expect("nothing is read from a pipe");
     for message in requests.iter().flatten().flatten() {
-        let told = activities(&message.json, project);
-        assert_eq!(told, activities(&message.json, project));
+        let found = activities(&message.json, project);
+        assert_eq!(found, activities(&message.json, project));
     }
     if is_one_in(500, data) {
         answered(data);

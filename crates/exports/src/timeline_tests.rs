@@ -50,7 +50,7 @@ fn tool(from: i64, to: i64, frame: u64) -> ToolStep {
     }
 }
 
-fn told(changes: &[Change]) -> String {
+fn drawn(changes: &[Change]) -> String {
     let one = |change: &Change| {
         let sign = if change.opens { '(' } else { ')' };
         let entry = match change.entry {
@@ -78,12 +78,12 @@ fn a_push_opens_a_frame_within_its_parent_until_the_pop() {
         ..SessionTrace::default()
     };
     assert_eq!(
-        told(&changes(&session, &over_time(&session, 0))),
+        drawn(&changes(&session, &over_time(&session, 0))),
         "5(f1 10(model 15)model 15(tool 18)tool 18(model 20)model 20(f2 20(tool 30)tool \
          31(model 40)model 40)f2 40(waiting 100)waiting 100(model 110)model 110)f1"
     );
     assert_eq!(
-        told(&changes(&session, &over_sent(&session))),
+        drawn(&changes(&session, &over_sent(&session))),
         "0(f1 0(cached 4)cached 4(new 10)new 10(f2 10(cached 14)cached 14(new 20)new 20)f2 \
          20(cached 24)cached 24(new 30)new 30)f1"
     );
@@ -102,7 +102,7 @@ fn a_frame_without_a_message_has_its_own_times_and_one_without_time_is_shown() {
     let frames = vec![open, lone(2, Some(1), 20, Some(30)), lone(3, Some(1), 40, Some(40))];
     let session = SessionTrace { frames, ..SessionTrace::default() };
     assert_eq!(
-        told(&changes(&session, &over_time(&session, 50))),
+        drawn(&changes(&session, &over_time(&session, 50))),
         "10(f1 20(f2 30)f2 40(f3 40)f3 50)f1"
     );
 }

@@ -87,7 +87,7 @@ fn a_redirection_is_not_followed() {
 }
 
 #[test]
-fn spans_that_a_collector_did_not_take_are_told() {
+fn spans_that_a_collector_did_not_take_are_reported() {
     let partial = json!({"partialSuccess": {"rejectedSpans": 1, "errorMessage": "too\u{1b}old"}});
     let server = Loopback::start(vec![Reply::with(200, partial.to_string())]).unwrap();
     let sent = sender(&server, Encoding::Json).send(&about(), &sessions()[1]).unwrap();

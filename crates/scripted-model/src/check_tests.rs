@@ -176,7 +176,7 @@ fn a_fold_keeps_everything_up_to_its_push_call() {
 }
 
 #[test]
-fn reasoning_must_stay_behind_its_prefix() {
+fn reasoning_must_stay_after_its_prefix() {
     let asked = request(&json!(good()[..2]));
     let made = [MadeReasoning { text: "hm".into(), ..MadeReasoning::default() }];
     let mut answered = good();

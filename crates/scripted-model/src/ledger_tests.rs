@@ -132,7 +132,7 @@ fn three_steps(checks: Checks) -> Ledger {
 }
 
 #[test]
-fn successive_requests_are_compared_unless_told_otherwise() {
+fn successive_requests_are_compared_unless_switched_off() {
     let mut ledger = three_steps(Checks::default());
     ask(&mut ledger, "s", &user("one"));
     ask(&mut ledger, "s", &user("other"));

@@ -20,7 +20,7 @@ use wire::Wire;
 /// The wait before the first further attempt; it doubles before each later one.
 const PAUSE: Duration = Duration::from_millis(500);
 /// Estimated tokens of an error that are shown.
-const TOLD: usize = 60;
+const ERROR_TOKENS: usize = 60;
 
 /// The value of a variable of the environment.
 pub type Variable = fn(&str) -> Option<String>;
@@ -50,34 +50,34 @@ impl Summarizer for HttpSummarizer {
         let key = (self.variable)(&settings.key_variable)
             .map(|key| key.trim().to_owned())
             .filter(|key| !key.is_empty());
-        let tell = |why: &str| SummarizerError(told(why, key.as_deref()));
-        let wire = Wire::of(settings).map_err(|why| tell(&why))?;
+        let failed = |why: &str| SummarizerError(for_people(why, key.as_deref()));
+        let wire = Wire::of(settings).map_err(|why| failed(&why))?;
         let attempt = Attempt { wire: &wire, prompt: &request.prompt, key: key.as_deref() };
         let mut pause = PAUSE;
         let mut left = settings.retries;
         loop {
             let time = until.saturating_duration_since(Instant::now());
             if time.is_zero() {
-                return Err(tell(&out_of_time(request)));
+                return Err(failed(&out_of_time(request)));
             }
             let Fault { why, again, after } = match attempt.make(time) {
                 Ok(text) => return Ok(text),
                 Err(Fault { why, again: true, .. })
                     if until.saturating_duration_since(Instant::now()).is_zero() =>
                 {
-                    return Err(tell(&format!("{}: {why}", out_of_time(request))));
+                    return Err(failed(&format!("{}: {why}", out_of_time(request))));
                 }
                 Err(fault) => fault,
             };
             if !again || left == 0 {
-                return Err(tell(&why));
+                return Err(failed(&why));
             }
             left -= 1;
             let rest = after.unwrap_or(pause);
             pause *= 2;
             if rest >= until.saturating_duration_since(Instant::now()) {
                 let ms = rest.as_millis();
-                return Err(tell(&format!(
+                return Err(failed(&format!(
                     "{why}, and the next attempt, {ms} ms later, is too late"
                 )));
             }
@@ -91,12 +91,12 @@ fn out_of_time(request: &SummaryRequest) -> String {
 }
 
 /// Returns an error for people: one short line with no secret in it, even if a server repeats the key.
-fn told(why: &str, key: Option<&str>) -> String {
+fn for_people(why: &str, key: Option<&str>) -> String {
     let why = match key {
         Some(key) => why.replace(key, "[the key]"),
         None => why.to_owned(),
     };
     let line: Vec<_> = mask(&why).split_whitespace().map(str::to_owned).collect();
     let line = line.join(" ");
-    truncate_to_token_budget(line.trim_end_matches('.'), TOLD, CUT).into_owned()
+    truncate_to_token_budget(line.trim_end_matches('.'), ERROR_TOKENS, CUT).into_owned()
 }

@@ -68,18 +68,18 @@ impl Wire {
 pub(crate) fn error_text(body: &str) -> Option<String> {
     #[derive(Deserialize)]
     #[serde(untagged)]
-    enum Told {
+    enum ErrorBody {
         Plain(String),
         Object { message: String },
     }
     #[derive(Deserialize)]
     struct Body {
         #[serde(alias = "message", alias = "detail")]
-        error: Told,
+        error: ErrorBody,
     }
-    let Body { error: Told::Plain(told) | Told::Object { message: told } } =
+    let Body { error: ErrorBody::Plain(text) | ErrorBody::Object { message: text } } =
         serde_json::from_str(body).ok()?;
-    Some(told).filter(|text| !text.trim().is_empty())
+    Some(text).filter(|text| !text.trim().is_empty())
 }
 
 /// People configure base addresses with and without the version, and whole ones.

@@ -132,13 +132,13 @@ fn who_says_nothing_is_given_up_when_the_time_is_over() {
 }
 
 #[test]
-fn what_no_further_attempt_mends_is_told_at_once() {
+fn what_no_further_attempt_mends_is_reported_at_once() {
     let redirect = Reply::With {
         status: 307,
         headers: "location: http://127.0.0.1:9/\r\n",
         body: String::new(),
     };
-    for (reply, told) in [
+    for (reply, reason) in [
         (
             error(401, "who are you"),
             "refuses the key of the variable STACK_SUMMARIZER_KEY (401: who",
@@ -151,7 +151,7 @@ fn what_no_further_attempt_mends_is_told_at_once() {
     ] {
         let server = start(vec![reply, Reply::chat("never")]);
         let fault = ask(settings(server.address())).unwrap_err();
-        assert!(fault.contains(told), "{fault}");
+        assert!(fault.contains(reason), "{fault}");
         assert_eq!(server.asked().len(), 1, "{fault}");
     }
 }
@@ -169,7 +169,7 @@ fn a_key_that_is_missing_is_named() {
 }
 
 #[test]
-fn a_server_that_repeats_the_key_does_not_have_it_told() {
+fn a_server_that_repeats_the_key_does_not_have_it_shown() {
     let long = "x".repeat(5_000);
     let server = start(vec![error(401, &format!("wrong key {KEY}\nsee {long}"))]);
     let fault = ask(settings(server.address())).unwrap_err();
@@ -178,7 +178,7 @@ fn a_server_that_repeats_the_key_does_not_have_it_told() {
 }
 
 #[test]
-fn nobody_at_an_address_is_told() {
+fn nobody_at_an_address_is_reported() {
     // The port was free a moment ago.
     let address = {
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();

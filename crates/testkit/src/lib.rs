@@ -111,14 +111,19 @@ impl TestError {
 pub fn assert_clean(model: &ScriptedModel) {
     let found = model.violations();
     let requests = model.requests();
-    let told: Vec<String> = found
+    let descriptions: Vec<String> = found
         .iter()
         .map(|finding| {
             let request = requests.get(finding.request).map(|r| clipped(&r.render()));
             format!("{finding}\n{}", request.unwrap_or_default())
         })
         .collect();
-    assert!(found.is_empty(), "the model found {} violations:\n{}", found.len(), told.join("\n"));
+    assert!(
+        found.is_empty(),
+        "the model found {} violations:\n{}",
+        found.len(),
+        descriptions.join("\n")
+    );
 }
 
 /// A system prompt alone fills screens; the beginnings of lines are enough.

@@ -14,7 +14,7 @@ use thiserror::Error;
 
 use crate::{
     Finished, Running, Sealed, Server, TestError,
-    sealed::{link, tell, write},
+    sealed::{link, remark, write},
 };
 
 /// The longest time of one `opencode run`. It takes about 3 s on an idle machine.
@@ -65,7 +65,7 @@ impl OpenCode {
         let located = Self::locate();
         let required = env::var_os("CALLSTACK_REQUIRE_OPENCODE").is_some();
         assert!(located.is_ok() || !required, "{located:?}, and a skip is not allowed");
-        located.inspect_err(|missing| tell(&format!("skipped: {missing}"))).ok()
+        located.inspect_err(|missing| remark(&format!("skipped: {missing}"))).ok()
     }
 
     /// The binary's path.

@@ -52,14 +52,14 @@ fn output_and_exit_code_are_kept() {
 fn what_takes_too_long_is_killed_with_its_children() {
     let sealed = Sealed::new().unwrap();
     let limit = Duration::from_millis(300);
-    let (behind, before) = (sleep(1), sleep(2));
-    let command = shell(&sealed, &format!("echo begun; {behind} & {before}; true"));
+    let (in_background, in_foreground) = (sleep(1), sleep(2));
+    let command = shell(&sealed, &format!("echo begun; {in_background} & {in_foreground}; true"));
     let started = Instant::now();
     let failed = sealed.run("slow", command, limit).unwrap_err();
     assert!(started.elapsed() < Duration::from_secs(20));
     let TestError::TooLong { so_far, .. } = failed else { panic!("{failed}") };
     assert_eq!(so_far, "begun\n");
-    assert!(goes(&sealed, &behind) && goes(&sealed, &before));
+    assert!(goes(&sealed, &in_background) && goes(&sealed, &in_foreground));
 }
 
 #[test]

@@ -171,13 +171,13 @@ impl Drop for Sealed {
         if let Some(folder) = &self.temporary
             && env::var_os("CALLSTACK_TEST_KEEP").is_some()
         {
-            tell(&format!("kept: {}", folder.path().display()));
+            remark(&format!("kept: {}", folder.path().display()));
         }
     }
 }
 
 #[expect(clippy::print_stderr, reason = "a test's remark belongs into the test's output")]
-pub(crate) fn tell(text: &str) {
+pub(crate) fn remark(text: &str) {
     eprintln!("{text}");
 }
 

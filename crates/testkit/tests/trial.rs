@@ -106,7 +106,7 @@ fn a_reader_is_the_model_of_a_real_agent() {
 
 /// The reader of a trial that was stopped is not left waiting.
 #[test]
-fn a_trial_ends_where_it_is_told_to() {
+fn a_trial_ends_where_it_is_set_to() {
     if OpenCode::locate_or_skip().is_none() {
         return;
     }

@@ -27,7 +27,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 /// Bytes of an answer that are read.
 const LARGEST: u64 = 64 * 1024;
 /// Characters of an answer that an error shows.
-const TOLD: usize = 200;
+const SHOWN_CHARS: usize = 200;
 
 /// The encoding of spans on the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -100,7 +100,7 @@ impl Sender {
             if let Some(partial) = answer.partial_success {
                 sent.rejected += usize::try_from(partial.rejected_spans).unwrap_or_default();
                 let why = Some(partial.error_message).filter(|why| !why.is_empty());
-                sent.why = why.map(|why| self.told(&why)).or(sent.why);
+                sent.why = why.map(|why| self.for_people(&why)).or(sent.why);
             }
         }
         Ok(sent)
@@ -125,7 +125,7 @@ impl Sender {
                     sleep(fault.after.unwrap_or(pause).min(LONGEST_PAUSE));
                     pause *= 2;
                 }
-                Err(fault) => return Err(SendError(self.told(&fault.why))),
+                Err(fault) => return Err(SendError(self.for_people(&fault.why))),
             }
         }
     }
@@ -156,7 +156,7 @@ impl Sender {
     }
 
     /// Returns an error for people: one short line without a value of a header in it.
-    fn told(&self, why: &str) -> String {
+    fn for_people(&self, why: &str) -> String {
         let mut why = why.split_whitespace().collect::<Vec<_>>().join(" ");
         for (_, value) in self.headers.iter().filter(|(_, value)| !value.is_empty()) {
             why = why.replace(value.as_str(), "[a header]");
@@ -180,7 +180,7 @@ fn unsent(url: &str, error: &ureq::Error) -> Fault {
 fn refused(url: &str, status: StatusCode, said: &[u8], after: Option<Duration>) -> Fault {
     let code = status.as_u16();
     let said = String::from_utf8_lossy(said);
-    let said: String = said.chars().filter(|char| !char.is_control()).take(TOLD).collect();
+    let said: String = said.chars().filter(|char| !char.is_control()).take(SHOWN_CHARS).collect();
     let said = if said.trim().is_empty() { String::new() } else { format!(": {}", said.trim()) };
     let why = match code {
         300..=399 => format!("{url} points elsewhere ({code})"),

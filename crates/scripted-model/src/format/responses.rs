@@ -118,13 +118,13 @@ fn usage(answer: &Answer) -> Value {
 
 /// Returns the items of an answer. The id of a call that was made after reasoning names the reasoning.
 fn items(answer: &Answer) -> Vec<Value> {
-    let mut behind = None;
+    let mut reasoning_before = None;
     let blocks = answer.blocks(WireFormat::Responses);
     let item = |(place, block): (usize, &Block)| {
         let name = format!("{}_{place}", answer.id);
         match block {
             Block::Reasoning { text, seal } => {
-                behind = Some(name.clone());
+                reasoning_before = Some(name.clone());
                 let summary = json!([{ "type": "summary_text", "text": text }]);
                 json!({
                     "id": format!("rs_{name}"), "type": "reasoning", "summary": summary,
@@ -137,7 +137,7 @@ fn items(answer: &Answer) -> Vec<Value> {
                 "content": [{ "type": "output_text", "text": text, "annotations": [] }],
             }),
             Block::Call { id, name: tool, arguments } => {
-                let item = match behind.take() {
+                let item = match reasoning_before.take() {
                     Some(reasoning) => format!("fc_{name}-behind-{reasoning}"),
                     None => format!("fc_{name}"),
                 };

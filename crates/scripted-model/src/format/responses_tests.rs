@@ -50,7 +50,7 @@ fn calls_and_outputs_belong_together() {
 }
 
 #[test]
-fn reasoning_and_what_was_made_behind_it_belong_together() {
+fn reasoning_and_what_was_made_after_it_belong_together() {
     let missing = Violation::ReasoningMissing { index: 2, block: "call a".into() };
     assert_eq!(found_in(|items| drop(items.remove(2))), [missing]);
     let without = |items: &mut Vec<Value>| {

@@ -103,7 +103,7 @@ fn a_past_that_changed_is_handed_over_to_someone_else() {
 }
 
 #[test]
-fn sessions_are_told_apart_and_a_request_that_comes_again_is_no_handover() {
+fn sessions_are_kept_apart_and_a_request_that_comes_again_is_no_handover() {
     let trial = Trial::new();
     trial.asks(1, "ses_a", &[user("begin")]);
     trial.shown(Part::New);
@@ -171,7 +171,7 @@ fn a_trial_that_is_over_asks_for_nothing_more() {
 }
 
 #[test]
-fn who_has_answered_is_told_what_follows() {
+fn who_has_answered_is_shown_what_follows() {
     let trial = Trial::new();
     let coming = || trial.reader().coming(Duration::ZERO).unwrap();
     trial.asks(1, "ses_a", &[user("begin")]);
