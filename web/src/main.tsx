@@ -1,7 +1,7 @@
 import { render } from 'preact';
 import { embedded, Offline } from './source/offline.ts';
 import { Live, takeToken } from './source/live.ts';
-import { begin, data, problem, told } from './state/model.ts';
+import { begin, data, errorText, problem } from './state/model.ts';
 import { begin as beginRoute, go, route } from './state/route.ts';
 import { begin as beginTheme } from './state/theme.ts';
 import { App } from './views/app.tsx';
@@ -25,7 +25,7 @@ async function start(): Promise<void> {
     // The subject of a replay are its figures.
     if (replay && !location.hash) go({ view: 'calls' }, true);
   } catch (error) {
-    problem.value = told(error);
+    problem.value = errorText(error);
   }
 }
 

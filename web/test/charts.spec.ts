@@ -16,29 +16,29 @@ const colours = (page: Page): Promise<number> =>
   });
 
 /** The name of the chart, which contains the chosen frame. */
-const told = (page: Page) => page.locator('.canvas-box canvas');
+const chart = (page: Page) => page.locator('.canvas-box canvas');
 
 test('the flame chart is drawn, and a click chooses the frame under it', async ({ page, file }) => {
   await file(60, '#/?view=flame');
   await expectSeen(page, '.canvas-box canvas');
   await expect.poll(() => colours(page)).toBeGreaterThan(5);
-  await told(page).click({ position: { x: 100, y: 30 } });
+  await chart(page).click({ position: { x: 100, y: 30 } });
   await expect(page.locator('#detail h2')).toContainText('f1');
-  await expect(told(page)).toHaveAccessibleName(/f1, Make the parser read comments, in progress/);
+  await expect(chart(page)).toHaveAccessibleName(/f1, Make the parser read comments, in progress/);
 });
 
 test('keys walk through the flame chart and zoom', async ({ page, file }) => {
   await file(60, '#/f1?view=flame');
-  await told(page).focus();
+  await chart(page).focus();
   await page.keyboard.press('ArrowDown');
   await expect(page.locator('#detail h2')).toContainText('f2');
   await page.keyboard.press('ArrowRight');
   await expect(page.locator('#detail h2')).toContainText('f3');
   await expect.poll(() => colours(page)).toBeGreaterThan(5);
-  const before = await told(page).screenshot();
+  const before = await chart(page).screenshot();
   await page.keyboard.press('+');
   await page.keyboard.press('+');
-  await expect.poll(async () => (await told(page).screenshot()).equals(before)).toBe(false);
+  await expect.poll(async () => (await chart(page).screenshot()).equals(before)).toBe(false);
   await page.keyboard.press('0');
   await page.keyboard.press('ArrowUp');
   await expect(page.locator('#detail h2')).toContainText('f1');
@@ -49,7 +49,7 @@ test('the flame chart can be coloured and measured otherwise', async ({ page, fi
   await page.locator('#colours').selectOption('agent');
   await expect(page.locator('.legend')).toContainText('explore');
   await page.locator('#measure').selectOption('tokens');
-  await expect(told(page)).toHaveAccessibleName(/by tokens/);
+  await expect(chart(page)).toHaveAccessibleName(/by tokens/);
   await expect.poll(() => colours(page)).toBeGreaterThan(4);
 });
 

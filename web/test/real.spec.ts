@@ -33,13 +33,13 @@ const test = base.extend<{ desk: Desk }>({
       serve: () => new Promise((resolve, reject) => {
         const server = spawn(binary, ['serve', '--json'], { ...options, stdio: ['ignore', 'pipe', 'inherit'] });
         started.push(server);
-        let told = '';
+        let output = '';
         server.stdout.on('data', (chunk) => {
-          told += chunk;
-          const page = /"page": "([^"]*)"/.exec(told)?.[1];
+          output += chunk;
+          const page = /"page": "([^"]*)"/.exec(output)?.[1];
           if (page) resolve(page);
         });
-        server.on('exit', () => reject(new Error(`the server ended: ${told}`)));
+        server.on('exit', () => reject(new Error(`the server ended: ${output}`)));
       }),
     });
     for (const server of started) {

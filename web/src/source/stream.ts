@@ -5,7 +5,7 @@ const CHANNEL = 'callstack';
 const LOCK = 'callstack-events';
 
 type Ask = (path: string, headers: Record<string, string>) => Promise<Response>;
-type Told = { problem: string } | 'changed';
+type Notice = { problem: string } | 'changed';
 
 /**
  * Follows the events of a project. A browser opens few connections to one host, so one tab reads them for all that
@@ -13,29 +13,29 @@ type Told = { problem: string } | 'changed';
  */
 export function follow(project: string, ask: Ask, changed: () => void, state: (problem: string) => void): void {
   const others = new BroadcastChannel(`${CHANNEL} ${project}`);
-  const tell = (told: Told): void => {
-    if (told === 'changed') changed();
-    else state(told.problem);
+  const apply = (notice: Notice): void => {
+    if (notice === 'changed') changed();
+    else state(notice.problem);
   };
-  others.onmessage = ({ data }) => tell(data);
-  const tellAll = (told: Told): void => {
-    others.postMessage(told);
-    tell(told);
+  others.onmessage = ({ data }) => apply(data);
+  const broadcast = (notice: Notice): void => {
+    others.postMessage(notice);
+    apply(notice);
   };
   void navigator.locks.request(`${LOCK} ${project}`, async () => {
     let last: string | undefined;
     for (;;) {
       try {
         const response = await ask('/v1/events', last ? { 'Last-Event-ID': last } : {});
-        tellAll({ problem: '' });
-        tellAll('changed');
+        broadcast({ problem: '' });
+        broadcast('changed');
         for await (const block of blocks(response)) {
           last = /^id: (.*)$/m.exec(block)?.[1] ?? last;
-          if (block.includes('data: ')) tellAll('changed');
+          if (block.includes('data: ')) broadcast('changed');
         }
       } catch (error) {
         const refused = error instanceof Refused ? error : undefined;
-        tellAll({ problem: [refused?.message ?? 'The connection was lost.', refused?.hint ?? ''].join(' ').trim() });
+        broadcast({ problem: [refused?.message ?? 'The connection was lost.', refused?.hint ?? ''].join(' ').trim() });
         // The token of another tab may be right.
         if (refused?.final) return;
       }

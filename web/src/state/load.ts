@@ -1,6 +1,6 @@
 import { type Signal, useSignal, useSignalEffect } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import { revision, told } from './model.ts';
+import { errorText, revision } from './model.ts';
 
 /** Something that is read for a view. */
 export interface Loaded<T> {
@@ -29,7 +29,7 @@ export function useLoaded<T>(key: string | undefined, load: () => Promise<T>, on
         if (stays()) state.value = { value, problem: '' };
       },
       (error: unknown) => {
-        if (stays()) state.value = { value: undefined, problem: told(error) };
+        if (stays()) state.value = { value: undefined, problem: errorText(error) };
       },
     );
   });

@@ -131,12 +131,12 @@ async function readOnce(): Promise<void> {
     loaded.value = true;
     revision.value += 1;
   } catch (error) {
-    problem.value = told(error);
+    problem.value = errorText(error);
   }
 }
 
 /** What to tell the reader of a failure. */
-export function told(error: unknown): string {
+export function errorText(error: unknown): string {
   if (error instanceof Refused) return [error.message, error.hint ?? ''].map(sentence).join(' ').trim();
   return error instanceof Error ? error.message : String(error);
 }

@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals';
 import type { Answer } from '../source/source.ts';
-import { data, read, told } from './model.ts';
+import { data, errorText, read } from './model.ts';
 
 /** One change, as an operation and as the command that does the same in a terminal. */
 export interface Act {
@@ -42,7 +42,7 @@ export async function perform(acts: Act[], name = acts[0]?.name ?? ''): Promise<
     return true;
   } catch (error) {
     // What went well before the failure can still be taken back.
-    done.value = { text: told(error), failed: true, undo: isReversible && back.length > 0 ? back : undefined };
+    done.value = { text: errorText(error), failed: true, undo: isReversible && back.length > 0 ? back : undefined };
     return false;
   } finally {
     busy.value = false;
@@ -57,7 +57,7 @@ let settled: Promise<void> = Promise.resolve();
 /** Takes a step after those before it, once the frames are read again. */
 export function inTurn(step: () => Promise<unknown> | undefined): void {
   last = last.then(() => settled).then(step).catch((error: unknown) => {
-    done.value = { text: told(error), failed: true, undo: undefined };
+    done.value = { text: errorText(error), failed: true, undo: undefined };
   });
 }
 

@@ -2,7 +2,7 @@ import { diffWordsWithSpace } from 'diff';
 import { useSignal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
 import type { Diff, FileDiff } from '../source/data.ts';
-import { data, told } from '../state/model.ts';
+import { data, errorText } from '../state/model.ts';
 import { useLoaded } from '../state/load.ts';
 import { counted, exact } from '../text/format.ts';
 import { line, visible } from '../text/visible.ts';
@@ -31,7 +31,7 @@ export function DiffView({ handle }: { handle: string }) {
     try {
       further.value = { handle, pages: [...pages.slice(1), await data().diff(handle, next)] };
     } catch (error) {
-      problem.value = told(error);
+      problem.value = errorText(error);
     }
   };
   return (
@@ -63,7 +63,7 @@ function FileView({ file, handle, isRebuilt }: { file: FileDiff; handle: string;
     try {
       whole.value = (await data().diff(handle, undefined, file.path)).files[0];
     } catch (error) {
-      problem.value = told(error);
+      problem.value = errorText(error);
     }
   };
   return (

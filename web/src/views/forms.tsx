@@ -41,7 +41,7 @@ function Field({ name, value, long = false, hint, first = false }: FieldProps) {
 }
 
 const Failure = () => (done.value?.failed ? <Problem text={done.value.text} /> : null);
-const TOLD = 'The agent is told at its next request.';
+const NOTIFIED = 'The agent is told at its next request.';
 
 function PushForm({ frame, close }: FormProps) {
   const [title, criteria] = [useSignal(''), useSignal('')];
@@ -50,7 +50,7 @@ function PushForm({ frame, close }: FormProps) {
     <Sheet title={`Push: open a frame below ${frame.handle}`} missing="It needs a title, and what “done” means." frame={frame} close={close} confirm="Push" ready={isReady} acts={[push(frame, title.value.trim(), criteria.value.trim())]}>
       <Field name="Title, two to five words" value={title} first />
       <Field name="What “done” means, so that it can be checked" value={criteria} long />
-      <Note>The agent goes on in the new frame. {TOLD}</Note>
+      <Note>The agent goes on in the new frame. {NOTIFIED}</Note>
       <Failure />
     </Sheet>
   );
@@ -70,7 +70,7 @@ function PopForm({ frame, close }: FormProps) {
       <Field name="Results" value={results} long hint="All that later work needs. Without any, they are extracted from its messages." first />
       <Note>
         Its steps{frame.tokens ? `, about ${tokens(frame.tokens)},` : ''} leave what the model is sent, and the results stand for
-        them. Nothing is lost: the log stays. {TOLD}
+        them. Nothing is lost: the log stays. {NOTIFIED}
       </Note>
       <Failure />
     </Sheet>
@@ -82,7 +82,7 @@ function BlockForm({ frame, close }: FormProps) {
   return (
     <Sheet title={`Block: set ${frame.handle} aside`} missing="Say what it waits for." frame={frame} close={close} confirm="Block" ready={results.value.trim() !== ''} acts={[pop(frame, 'blocked', results.value.trim())]}>
       <Field name="What it waits for, and what was done so far" value={results} long first />
-      <Note>It can be taken up again. {TOLD}</Note>
+      <Note>It can be taken up again. {NOTIFIED}</Note>
       <Failure />
     </Sheet>
   );
@@ -96,7 +96,7 @@ function PlanForm({ frame, close }: FormProps) {
     <Sheet title={`Plan frames below ${frame.handle}`} missing="It needs a title." frame={frame} close={close} confirm="Plan" ready={children.length > 0} acts={[plan(frame, children)]}>
       <Field name="Titles, one a line, in the order of work" value={titles} long first />
       <Field name="What “done” means for each, one a line" value={criteria} long />
-      <Note>{children.length > 0 ? `${counted(children.length, 'frame')} will be planned. ` : ''}{TOLD}</Note>
+      <Note>{children.length > 0 ? `${counted(children.length, 'frame')} will be planned. ` : ''}{NOTIFIED}</Note>
       <Failure />
     </Sheet>
   );
@@ -144,7 +144,7 @@ function PinForm({ frame, close }: FormProps) {
   return (
     <Sheet title={`Pin a rule to ${frame.handle}`} missing="It needs the rule." frame={frame} close={close} confirm="Pin" ready={text.value.trim() !== ''} acts={[pin(frame, text.value.trim())]}>
       <Field name="The rule, word for word" value={text} long first />
-      <Note>Every frame below sees it, and nothing trims it. {TOLD}</Note>
+      <Note>Every frame below sees it, and nothing trims it. {NOTIFIED}</Note>
       <Failure />
     </Sheet>
   );
@@ -155,7 +155,7 @@ function DecideForm({ frame, close }: FormProps) {
   return (
     <Sheet title={`Record a decision in ${frame.handle}`} missing="It needs the decision." frame={frame} close={close} confirm="Record" ready={text.value.trim() !== ''} acts={[decide(frame, text.value.trim())]}>
       <Field name="What was decided, and why" value={text} long first />
-      <Note>It holds in frames below, and stays with the frame: a decision has no undo. {TOLD}</Note>
+      <Note>It holds in frames below, and stays with the frame: a decision has no undo. {NOTIFIED}</Note>
       <Failure />
     </Sheet>
   );
@@ -174,7 +174,7 @@ function RetryForm({ frame, close }: FormProps) {
         <li>{pins.length > 0 ? <>its pins: {pins.map((text, at) => <Text key={at} text={text} />)}</> : 'no pins'}</li>
         <li>what was learnt from this try, as its first decision</li>
       </ul>
-      <Note>Files stay as they are: roll them back first if they should not. {TOLD}</Note>
+      <Note>Files stay as they are: roll them back first if they should not. {NOTIFIED}</Note>
       <Failure />
     </Sheet>
   );
@@ -231,7 +231,7 @@ function InvalidateForm({ frame, close }: FormProps) {
   return (
     <Sheet title={`Invalidate: declare ${frame.handle} irrelevant`} danger missing="Say why." frame={frame} close={close} confirm="Invalidate" ready={reason.value.trim() !== ''} acts={[invalidate(frame, reason.value.trim())]}>
       <Field name="Why it is no longer relevant" value={reason} first />
-      <Note>Planned frames below it go with it, completed ones stay. All of it can be opened again. {TOLD}</Note>
+      <Note>Planned frames below it go with it, completed ones stay. All of it can be opened again. {NOTIFIED}</Note>
       <Failure />
     </Sheet>
   );

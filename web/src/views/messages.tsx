@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { Message, Messages, Part } from '../source/data.ts';
-import { told } from '../state/model.ts';
+import { errorText } from '../state/model.ts';
 import { counted, date, exact, isSameDay, time, tokens } from '../text/format.ts';
 import { line } from '../text/visible.ts';
 import { Handle, Note, Problem, Text } from './bits.tsx';
@@ -37,7 +37,7 @@ export function MessageList({ first, more, whole, frames = false }: MessageListP
       further.value = [...further.value, page];
       problem.value = '';
     } catch (error) {
-      problem.value = told(error);
+      problem.value = errorText(error);
     }
   };
   if (all.length === 0) return <Note>There are no messages.</Note>;
@@ -85,7 +85,7 @@ function MessageView({ message, before, whole, frames }: MessageProps) {
         <p>
           <button
             type="button"
-            onClick={() => whole(message).then((got) => { read.value = got; }, (error: unknown) => { problem.value = told(error); })}
+            onClick={() => whole(message).then((got) => { read.value = got; }, (error: unknown) => { problem.value = errorText(error); })}
           >
             Show the whole message
           </button>

@@ -1,7 +1,7 @@
 /** Moving planned frames: among those beside them, below another one, and out of one. */
 
 import type { Details, Frame } from '../source/data.ts';
-import { data, told, tree } from '../state/model.ts';
+import { data, errorText, tree } from '../state/model.ts';
 import { type Act, done, inTurn, perform } from '../state/steer.ts';
 import { copied, type Plan, plan, planned, replan, unplan } from '../state/acts.ts';
 import { chosen, go } from '../state/route.ts';
@@ -61,7 +61,7 @@ async function nest(frame: Frame, parent: Frame, before?: Frame): Promise<void> 
     // Unless the reader went elsewhere meanwhile.
     if (handle && chosen.value === frame.handle) go({ frame: handle }, true);
   } catch (error) {
-    done.value = { text: told(error), failed: true, undo: undefined };
+    done.value = { text: errorText(error), failed: true, undo: undefined };
   }
 }
 
