@@ -762,7 +762,7 @@ export const Callstack: Plugin = async ({ client, directory, worktree }) => {
   }
 
   /** Returns the messages that OpenCode keeps word for word after a summary, and does not show to the summariser. */
-  const keptBehind = async (id: string, head: Entry[]): Promise<Entry[]> => {
+  const keptAfter = async (id: string, head: Entry[]): Promise<Entry[]> => {
     const { data } = await within(START_MS, client.session.messages({ path: { id }, throwOnError: true }))
     const last = data.findIndex(({ info }) => info.id === head.at(-1)?.info.id)
     if (last < 0) return []
@@ -809,12 +809,12 @@ export const Callstack: Plugin = async ({ client, directory, worktree }) => {
         const outcome = await performer.perform(answer.next, abort)
         const { token } = answer
         // Reported in any case: the child has to record an effect that was stopped, too.
-        const tell = async (again?: boolean) => {
+        const send = async (again?: boolean) => {
           host.ensure(true)
           return within(TOOL_MS, host.request("continue", { ...caller, token, outcome, again }))
         }
         // The next process finds the unfinished work of the last one in the store.
-        answer = await tell().catch((error) => (error instanceof Gone ? tell(true) : Promise.reject(error)))
+        answer = await send().catch((error) => (error instanceof Gone ? send(true) : Promise.reject(error)))
       }
       const { output, title, metadata } = answer ?? {}
       if (typeof output !== "string") throw new Amiss("it answered without an output")
@@ -900,7 +900,7 @@ export const Callstack: Plugin = async ({ client, directory, worktree }) => {
       let ops: Op[] | undefined
       try {
         if (compaction) {
-          if (session.whole) for (const entry of await keptBehind(id, messages)) messages.push(entry)
+          if (session.whole) for (const entry of await keptAfter(id, messages)) messages.push(entry)
           const params = { purpose: "compaction", keep: 0, messages, ops: 0 }
           const answer = await within(HOOK_MS, requestSync(host, session, id, params))
           if (Array.isArray(answer?.ops) && answer.ops.every(isOp)) ops = answer.ops

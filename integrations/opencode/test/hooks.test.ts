@@ -146,9 +146,9 @@ test(
     await event(stage, "message.removed", { sessionID: S, messageID: "msg_1" })
     await event(stage, "session.error", { sessionID: S, error: { name: "E", data: { message: "m", stack: "long" } } })
     await event(stage, "session.updated", { sessionID: S, info: { id: S, title: "T" } })
-    const told = []
-    for (let i = 0; i < 4; i++) told.push((await child.next("event")).params)
-    assert.deepEqual(told, [
+    const events = []
+    for (let i = 0; i < 4; i++) events.push((await child.next("event")).params)
+    assert.deepEqual(events, [
       {
         type: "session.updated",
         properties: { sessionID: S, info: { id: S, parentID: "ses_0", title: "T", revert: { messageID: "msg_1" } } },

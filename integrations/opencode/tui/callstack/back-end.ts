@@ -187,20 +187,20 @@ export class BackEnd {
   }
 
   #answer(line: string): void {
-    const told: any = attempt(() => JSON.parse(line))
-    if (told?.state !== undefined) {
-      if (told.protocol !== PROTOCOL)
-        return this.#lost(`it speaks protocol ${told.protocol}, the plugin ${PROTOCOL}: run "callstack init opencode"`)
-      if (!isState(told.state)) return this.#lost("what it sends can't be shown")
+    const message: any = attempt(() => JSON.parse(line))
+    if (message?.state !== undefined) {
+      if (message.protocol !== PROTOCOL)
+        return this.#lost(`it speaks protocol ${message.protocol}, the plugin ${PROTOCOL}: run "callstack init opencode"`)
+      if (!isState(message.state)) return this.#lost("what it sends can't be shown")
       this.#backoff = 0
-      return this.#show(told.state)
+      return this.#show(message.state)
     }
-    const waiting = this.#waiting.get(told?.id)
+    const waiting = this.#waiting.get(message?.id)
     if (!waiting) return
-    this.#waiting.delete(told.id)
+    this.#waiting.delete(message.id)
     clearTimeout(waiting.timer)
-    if (told.error) waiting.reject(new Error([told.error.message, told.error.hint].filter(Boolean).join(". ")))
-    else waiting.resolve(told.result)
+    if (message.error) waiting.reject(new Error([message.error.message, message.error.hint].filter(Boolean).join(". ")))
+    else waiting.resolve(message.result)
   }
 }
 
