@@ -72,7 +72,7 @@ pub(crate) fn run(
     if args.agent == Agent::Mcp {
         return mcp::run(args, &project, output);
     }
-    if args.remove { remove(args, &project, output) } else { tell_installed(&project, output) }
+    if args.remove { remove(args, &project, output) } else { print_installed(&project, output) }
 }
 
 /// The outcome of an installation.
@@ -97,7 +97,7 @@ pub(crate) fn install(registry: &Registry, project: &Path) -> Result<Installed, 
     Ok(Installed { plugin, commands, interface, store, store_made })
 }
 
-fn tell_installed(project: &Path, output: &mut Output) -> Result<(), CommandError> {
+fn print_installed(project: &Path, output: &mut Output) -> Result<(), CommandError> {
     // This comes first, so that a program that plugins can't find leaves the project as it was.
     let binary = binary::record()?;
     let Installed { plugin: outcome, commands, interface, store, store_made: made } =
@@ -112,11 +112,11 @@ fn tell_installed(project: &Path, output: &mut Output) -> Result<(), CommandErro
     });
     output.either(&value, |page| {
         let (said, style) = said(outcome);
-        tell(page, style, "plugin", said, &plugin::path(project));
-        tell_commands(page, &commands);
-        tell_interface(page, &interface);
+        print_outcome(page, style, "plugin", said, &plugin::path(project));
+        print_commands(page, &commands);
+        print_interface(page, &interface);
         let (said, style) = if made { ("made", GOOD) } else { ("is there", DIM) };
-        tell(page, style, "store", said, &store);
+        print_outcome(page, style, "store", said, &store);
         if project.ancestors().any(|folder| folder.join(".git").exists()) {
             let advice = "Commit what is new in .opencode if others work here with callstack, too.";
             page.put(PLAIN, advice).end();
@@ -192,20 +192,20 @@ fn remove(args: &InitArgs, project: &Path, output: &mut Output) -> Result<(), Co
     });
     output.either(&value, |page| {
         let style = if outcome == Outcome::Removed { GOOD } else { DIM };
-        tell(page, style, "plugin", outcome.as_str(), &plugin::path(project));
-        tell_commands(page, &commands);
-        tell_interface(page, &interface);
+        print_outcome(page, style, "plugin", outcome.as_str(), &plugin::path(project));
+        print_commands(page, &commands);
+        print_interface(page, &interface);
         match files {
-            Some(true) => tell(page, GOOD, "files", "removed", &layout::folder(project)),
+            Some(true) => print_outcome(page, GOOD, "files", "removed", &layout::folder(project)),
             Some(false) => {
-                tell(page, DIM, "files", "of another store, and kept", &layout::folder(project));
+                print_outcome(page, DIM, "files", "of another store, and kept", &layout::folder(project));
             }
             None => {}
         }
         match store {
-            Store::Removed => tell(page, GOOD, "store", "removed", &folder),
+            Store::Removed => print_outcome(page, GOOD, "store", "removed", &folder),
             Store::Kept => {
-                tell(page, DIM, "store", "kept", &folder);
+                print_outcome(page, DIM, "store", "kept", &folder);
                 let how = if is_foreign {
                     "It can't be opened here (`callstack trust` says why): delete the folder if it is to go."
                 } else {
@@ -243,7 +243,7 @@ fn changes(commands: &[(PathBuf, Outcome)]) -> Vec<Value> {
 }
 
 /// Prints the outcome for each command, or one line if it is the same for all.
-fn tell_commands(page: &mut Page, commands: &[(PathBuf, Outcome)]) {
+fn print_commands(page: &mut Page, commands: &[(PathBuf, Outcome)]) {
     let first = commands.first().map(|(_, outcome)| *outcome);
     if let Some(outcome) = first.filter(|first| commands.iter().all(|(_, it)| it == first)) {
         let names: Vec<_> = SLASH.iter().map(|slash| format!("/{}", slash.name)).collect();
@@ -258,25 +258,25 @@ fn tell_commands(page: &mut Page, commands: &[(PathBuf, Outcome)]) {
     }
     for (path, outcome) in commands {
         let (said, style) = said(*outcome);
-        tell(page, style, "command", said, path);
+        print_outcome(page, style, "command", said, path);
     }
 }
 
 /// Prints the outcome for the plugin of the interface, and for its entry if that is another one.
-fn tell_interface(page: &mut Page, interface: &tui_plugin::Change) {
+fn print_interface(page: &mut Page, interface: &tui_plugin::Change) {
     let ((file, of_file), (list, of_entry)) = (&interface.file, &interface.entry);
     if *of_entry == Outcome::Kept {
-        tell(page, WARN, "interface", "not installed, since this can't be read", list);
+        print_outcome(page, WARN, "interface", "not installed, since this can't be read", list);
         return;
     }
     let (text, style) = said(*of_file);
-    tell(page, style, "interface", text, file);
+    print_outcome(page, style, "interface", text, file);
     if *of_entry == Outcome::Removed && *of_file == Outcome::Absent {
-        tell(page, GOOD, "interface's entry", "removed", list);
+        print_outcome(page, GOOD, "interface's entry", "removed", list);
     }
 }
 
-fn tell(page: &mut Page, style: anstyle::Style, what: &str, said: &str, path: &Path) {
+fn print_outcome(page: &mut Page, style: anstyle::Style, what: &str, said: &str, path: &Path) {
     page.put(PLAIN, what).put(PLAIN, " ").put(style, said);
     page.put(PLAIN, &format!(": {}", path.display())).end();
 }

@@ -51,7 +51,7 @@ pub(crate) fn run(
         return output.either(&json!(plan), |page| {
             let heading = if nothing { "nothing to restore" } else { "would restore" };
             page.put(PLAIN, heading).end();
-            tell(page, &plan);
+            print_files(page, &plan);
             if !args.undo {
                 warn(page, &plan);
             }
@@ -65,7 +65,7 @@ pub(crate) fn run(
         );
         if !output.json() {
             let mut page = Page::default();
-            tell(&mut page, &plan);
+            print_files(&mut page, &plan);
             if !args.undo {
                 warn(&mut page, &plan);
             }
@@ -93,13 +93,13 @@ pub(crate) fn run(
         };
         page.put(PLAIN, &format!("{did} {}", files(done.restored.len()))).end();
         if args.agreement.yes || done.restored.len() != plan.restored.len() {
-            tell(page, &done);
+            print_files(page, &done);
         }
         page.put(DIM, &format!("{what}: callstack rollback {}{undo}", plan.frame)).end();
     })
 }
 
-fn tell(page: &mut Page, plan: &RollbackPlan) {
+fn print_files(page: &mut Page, plan: &RollbackPlan) {
     for file in &plan.restored {
         let how = match file.how {
             Restoring::Reverted => "as it was",

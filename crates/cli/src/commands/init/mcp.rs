@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use callstack_engine::{EngineError, path_text};
 use serde_json::{Value, json};
 
-use super::{InitArgs, said, tell};
+use super::{InitArgs, print_outcome, said};
 use crate::clients::{self, ARGUMENT, Client};
 use crate::error::CommandError;
 use crate::output::Output;
@@ -41,12 +41,12 @@ fn install(project: &Path, output: &mut Output) -> Result<(), CommandError> {
         }
     }
     let snippet = json!({"mcpServers": {"callstack": {"command": command, "args": [ARGUMENT]}}});
-    let mut value = told(project, &changes);
+    let mut value = data(project, &changes);
     value["snippet"] = snippet.clone();
     output.either(&value, |page| {
         for (client, file, outcome) in &changes {
             let (said, style) = said(*outcome);
-            tell(page, style, client.name(), said, file);
+            print_outcome(page, style, client.name(), said, file);
         }
         for client in Client::ALL {
             if changes.iter().all(|(changed, ..)| *changed != client) {
@@ -72,15 +72,15 @@ fn remove(project: &Path, output: &mut Output) -> Result<(), CommandError> {
             changes.push((client, file, outcome));
         }
     }
-    output.either(&told(project, &changes), |page| {
+    output.either(&data(project, &changes), |page| {
         for (client, file, outcome) in &changes {
             let (said, style) = said(*outcome);
-            tell(page, style, client.name(), said, file);
+            print_outcome(page, style, client.name(), said, file);
         }
     })
 }
 
-fn told(project: &Path, changes: &[Change]) -> Value {
+fn data(project: &Path, changes: &[Change]) -> Value {
     let change = |(client, file, outcome): &Change| {
         let (client, change) = (client.name(), outcome.as_str());
         json!({"client": client, "path": path_text(file), "change": change})
