@@ -58,8 +58,8 @@ fn rows(bytes: &[u8]) -> impl Iterator<Item = Range<usize>> {
             }
             let before = bytes.get(at..probe).unwrap_or_default();
             let start = probe - before.iter().rev().take_while(|byte| in_row(**byte)).count();
-            let behind = bytes.get(probe..).unwrap_or_default();
-            let end = probe + behind.iter().take_while(|byte| in_row(**byte)).count();
+            let after = bytes.get(probe..).unwrap_or_default();
+            let end = probe + after.iter().take_while(|byte| in_row(**byte)).count();
             at = end + 1;
             if end - start >= LEAST {
                 return Some(start..end);

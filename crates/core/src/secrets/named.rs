@@ -115,17 +115,17 @@ impl<'a> Name<'a> {
     }
 
     fn value(&self) -> Option<Range<usize>> {
-        let at = self.behind_space(self.end);
+        let at = self.skip_space(self.end);
         let rest = self.text.get(at..)?;
         let Some((sign, length)) = escaped::sign(rest) else {
             return self.without_a_sign(at);
         };
         let marks = rest.get(length..).map_or(0, emphasis);
-        let behind = self.behind_space(at + length + marks);
-        let tag = self.text.get(behind..).filter(|rest| rest.starts_with('<')).map_or(0, emphasis);
-        let behind = behind + tag;
-        let next = self.text.get(behind..).and_then(escaped::line_end);
-        let from = next.map_or(behind, |length| self.behind_space(behind + length));
+        let after = self.skip_space(at + length + marks);
+        let tag = self.text.get(after..).filter(|rest| rest.starts_with('<')).map_or(0, emphasis);
+        let after = after + tag;
+        let next = self.text.get(after..).and_then(escaped::line_end);
+        let from = next.map_or(after, |length| self.skip_space(after + length));
         let is_tight = at == self.end && from == at + length && marks == 0;
         if let Some(inner) = escaped::quoted(self.text, from) {
             let is_secret =
@@ -198,8 +198,8 @@ impl<'a> Name<'a> {
     /// A value that stands by itself on the line below its name.
     fn next_line(&self, from: usize) -> Option<Range<usize>> {
         let found = self.strong(from)?;
-        let behind = self.text.get(found.end..)?;
-        let is_end = behind.is_empty() || behind.starts_with(['\n', '\r', '\\', '"', '<']);
+        let after = self.text.get(found.end..)?;
+        let is_end = after.is_empty() || after.starts_with(['\n', '\r', '\\', '"', '<']);
         (is_end || self.is(&found, is_strong)).then_some(found)
     }
 
@@ -239,14 +239,14 @@ impl<'a> Name<'a> {
             return None;
         }
         let found = self.bare(from, ends_bare, least, self.bare_judge())?;
-        let behind = self.text.get(found.end..)?;
-        let behind = behind.get(..behind.floor_char_boundary(SPACE)).unwrap_or_default();
-        let behind = behind.split(['\n', '\r']).next().unwrap_or_default();
-        let rest = behind.trim_start();
+        let after = self.text.get(found.end..)?;
+        let after = after.get(..after.floor_char_boundary(SPACE)).unwrap_or_default();
+        let after = after.split(['\n', '\r']).next().unwrap_or_default();
+        let rest = after.trim_start();
         let is_end = rest.is_empty()
-            || behind.starts_with("\\n")
-            || (rest.len() < behind.len() && rest.starts_with(['#', ';', '…']))
-            || (rest.len() < behind.len() && rest.starts_with("//"));
+            || after.starts_with("\\n")
+            || (rest.len() < after.len() && rest.starts_with(['#', ';', '…']))
+            || (rest.len() < after.len() && rest.starts_with("//"));
         is_end.then_some(found)
     }
 
@@ -265,12 +265,12 @@ impl<'a> Name<'a> {
         if !kind.chars().all(in_type) {
             return None;
         }
-        let inner = escaped::quoted(self.text, self.behind_space(from + kind.len() + 1))?;
+        let inner = escaped::quoted(self.text, self.skip_space(from + kind.len() + 1))?;
         self.is(&inner, is_likely).then_some(inner)
     }
 
     /// Returns the value in `--name value`, `ENV NAME value`, and in `password value` after a login.
-    fn behind_a_space(&self, at: usize) -> Option<Range<usize>> {
+    fn after_a_space(&self, at: usize) -> Option<Range<usize>> {
         let name = self.text.get(self.place.clone())?;
         let before = self.line_before();
         if name.starts_with("--") {
@@ -326,13 +326,13 @@ impl<'a> Name<'a> {
         !name.bytes().any(|byte| byte.is_ascii_lowercase())
     }
 
-    fn behind_space(&self, at: usize) -> usize {
+    fn skip_space(&self, at: usize) -> usize {
         let rest = self.text.as_bytes().get(at..).unwrap_or_default();
         at + rest.iter().take(SPACE).take_while(|byte| matches!(byte, b' ' | b'\t')).count()
     }
 
     /// Returns the place after white space and ends of lines.
-    fn behind_lines(&self, at: usize) -> usize {
+    fn skip_lines(&self, at: usize) -> usize {
         let rest = self.text.as_bytes().get(at..).unwrap_or_default();
         at + rest.iter().take(SPACE).take_while(|byte| byte.is_ascii_whitespace()).count()
     }

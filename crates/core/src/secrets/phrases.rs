@@ -47,8 +47,8 @@ pub(super) fn places(text: &str) -> Vec<Range<usize>> {
         }
         let before = bytes.get(at..probe).unwrap_or_default();
         let start = probe - before.iter().rev().take_while(|byte| in_row(**byte)).count();
-        let behind = bytes.get(probe..).unwrap_or_default();
-        let end = probe + behind.iter().take_while(|byte| in_row(**byte)).count();
+        let after = bytes.get(probe..).unwrap_or_default();
+        let end = probe + after.iter().take_while(|byte| in_row(**byte)).count();
         at = end + 1;
         if end - start >= ROW {
             phrases(text, start..end, &mut found);

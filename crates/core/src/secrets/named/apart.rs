@@ -16,7 +16,7 @@ impl Name<'_> {
             .or_else(|| self.record(at))
             .or_else(|| self.argument(at))
             .or_else(|| self.pair(at))
-            .or_else(|| (at > self.end && !self.is_quoted).then(|| self.behind_a_space(at))?)
+            .or_else(|| (at > self.end && !self.is_quoted).then(|| self.after_a_space(at))?)
     }
 
     /// `<name>value</name>`.
@@ -38,14 +38,14 @@ impl Name<'_> {
         if !self.text.get(..self.place.start)?.ends_with('>') {
             return None;
         }
-        let mut from = self.behind_lines(at);
+        let mut from = self.skip_lines(at);
         for _ in 0..TAGS {
             let rest = self.text.get(from..)?;
             if !rest.starts_with('<') {
                 break;
             }
             let length = rest.get(..rest.floor_char_boundary(SPACE))?.find('>')? + 1;
-            from = self.behind_lines(from + length);
+            from = self.skip_lines(from + length);
         }
         let ends = |char: char| char.is_whitespace() || matches!(char, '<' | '&' | '"');
         let judge = if self.is_password() { is_likely_and_no_name } else { is_strong };
@@ -58,11 +58,11 @@ impl Name<'_> {
         if !matches!(self.line_before().trim(), "" | "|") {
             return None;
         }
-        let from = self.behind_space(self.text.len() - rest.len());
+        let from = self.skip_space(self.text.len() - rest.len());
         let judge = if self.is_password() { is_likely_and_no_name } else { is_strong };
         let found = self.bare(from, ends_bare, LEAST, judge)?;
-        let behind = self.text.get(found.end..)?.trim_start_matches([' ', '|', '\r']);
-        (behind.is_empty() || behind.starts_with('\n')).then_some(found)
+        let after = self.text.get(found.end..)?.trim_start_matches([' ', '|', '\r']);
+        (after.is_empty() || after.starts_with('\n')).then_some(found)
     }
 
     /// `define('NAME', 'value')` and the like.
@@ -73,7 +73,7 @@ impl Name<'_> {
         let before = self.text.get(..self.place.start)?;
         let quote = escaped::quote_at_end(before)?;
         let is_call = before.strip_suffix(quote)?.trim_end().ends_with('(');
-        let from = self.behind_space(at + 1);
+        let from = self.skip_space(at + 1);
         let inner = escaped::quoted(self.text, from).filter(|_| is_call)?;
         let judge = if self.is_password() { is_likely } else { is_likely_and_no_name };
         (inner.len() >= LEAST && self.is(&inner, judge)).then_some(inner)
@@ -94,10 +94,10 @@ impl Name<'_> {
         // Such as the type that stands between them, in the same object or tag.
         let rest = rest.get(..rest.find(['{', '}', '>']).unwrap_or(rest.len()))?;
         let begins = |(place, value): &(usize, &str)| {
-            let (before, behind) = (rest.get(..*place), rest.get(place + value.len()..));
+            let (before, after) = (rest.get(..*place), rest.get(place + value.len()..));
             let is_apart = |char: char| !char.is_alphanumeric() && !"_-.".contains(char);
             before.is_some_and(|it| it.is_empty() || it.ends_with(is_apart))
-                && behind.is_some_and(|it| it.starts_with(is_apart))
+                && after.is_some_and(|it| it.starts_with(is_apart))
         };
         let places = VALUES.iter().flat_map(|value| rest.match_indices(value));
         match places.filter(begins).min() {
@@ -123,9 +123,9 @@ impl Name<'_> {
     /// Returns the value after the word that announces it, if that is a secret.
     fn value_after(&self, end: usize) -> Option<Range<usize>> {
         let end = end + escaped::quote(self.text.get(end..)?).map_or(0, str::len);
-        let end = self.behind_space(end);
+        let end = self.skip_space(end);
         let (_, length) = escaped::sign(self.text.get(end..)?)?;
-        let from = self.behind_space(end + length);
+        let from = self.skip_space(end + length);
         let judge = if self.is_password() { is_likely_bare } else { is_likely_and_no_name };
         match escaped::quoted(self.text, from) {
             Some(inner) => (inner.len() >= LEAST && self.is(&inner, judge)).then_some(inner),

@@ -27,7 +27,7 @@ impl Name<'_> {
     /// Returns the values of a list, from the first that is a secret to the last one.
     pub(super) fn several(&self, from: usize) -> Option<Range<usize>> {
         let mut found: Option<Range<usize>> = None;
-        let mut at = self.behind_lines(from);
+        let mut at = self.skip_lines(from);
         for _ in 0..MOST {
             let Some(inner) = escaped::quoted(self.text, at) else { break };
             // Lists of tokens are mostly those of a language.
@@ -37,11 +37,11 @@ impl Name<'_> {
                 found = Some(found.map_or(inner.start, |it| it.start)..inner.end);
             }
             let quote = escaped::quote(self.text.get(inner.end..)?)?;
-            let behind = self.behind_lines(inner.end + quote.len());
-            if !self.text.get(behind..)?.starts_with(',') {
+            let after = self.skip_lines(inner.end + quote.len());
+            if !self.text.get(after..)?.starts_with(',') {
                 break;
             }
-            at = self.behind_lines(behind + 1);
+            at = self.skip_lines(after + 1);
         }
         found
     }
@@ -54,7 +54,7 @@ impl Name<'_> {
             if !self.text.get(at..).is_some_and(|rest| rest.starts_with(ITEM)) {
                 break;
             }
-            let start = self.behind_space(at + ITEM.len());
+            let start = self.skip_space(at + ITEM.len());
             let inner = match escaped::quoted(self.text, start) {
                 Some(inner) if self.is_quoted_secret(&inner, false) => Some(inner),
                 Some(_) => None,
@@ -66,7 +66,7 @@ impl Name<'_> {
             }
             let rest = self.text.get(start..)?;
             let Some(length) = rest.find('\n') else { break };
-            at = self.behind_lines(start + length);
+            at = self.skip_lines(start + length);
         }
         found
     }
