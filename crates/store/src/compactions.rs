@@ -146,7 +146,7 @@ impl View<'_> {
     }
 
     /// Returns the compactions that a session's agent has not been informed of, the oldest first.
-    pub fn untold_compactions(&self, session: &str) -> Result<Vec<Compaction>, StoreError> {
+    pub fn unannounced_compactions(&self, session: &str) -> Result<Vec<Compaction>, StoreError> {
         self.compactions("WHERE session = ?1 AND notice IS NOT NULL ORDER BY seq", params![session])
     }
 

@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_refused_write_is_told_from_a_log_that_is_cut() {
+    fn a_refused_write_is_distinguished_from_a_log_that_is_cut() {
         for (code, expected) in [
             (ffi::SQLITE_IOERR_WRITE, true),
             (ffi::SQLITE_IOERR_FSYNC, true),

@@ -44,19 +44,21 @@ impl View<'_> {
     /// Returns the evidence of the work in a frame, all of its ranges.
     pub fn evidence(&self, frame: FrameNum) -> Result<Evidence, StoreError> {
         let query = format!("SELECT e.frame, e.body {COUNTED} AND e.frame = ?1 ORDER BY e.num");
-        let mut found = self.told(&query, [sql(frame)])?;
+        let mut found = self.evidence_by_frame(&query, [sql(frame)])?;
         Ok(found.remove(&frame).unwrap_or_default())
     }
 
     /// Returns the evidence of every frame that has any.
     pub fn all_evidence(&self) -> Result<BTreeMap<FrameNum, Evidence>, StoreError> {
-        self.told(&format!("SELECT e.frame, e.body {COUNTED} ORDER BY e.num"), [])
+        self.evidence_by_frame(&format!("SELECT e.frame, e.body {COUNTED} ORDER BY e.num"), [])
     }
 
     /// Returns the evidence that was taken when a span was last closed.
     pub fn span_evidence(&self, span: SpanNum) -> Result<Evidence, StoreError> {
-        let found =
-            self.told("SELECT frame, body FROM evidence WHERE span = ?1", params![signed(span.0)])?;
+        let found = self.evidence_by_frame(
+            "SELECT frame, body FROM evidence WHERE span = ?1",
+            params![signed(span.0)],
+        )?;
         Ok(found.into_values().next().unwrap_or_default())
     }
 
@@ -78,7 +80,7 @@ impl View<'_> {
             .map_err(|source| self.failed(source))
     }
 
-    fn told(
+    fn evidence_by_frame(
         &self,
         query: &str,
         params: impl Params,
@@ -90,13 +92,13 @@ impl View<'_> {
                 statement.query_map(params, |row| Ok((row.get(0)?, row.get(1)?)))?.collect()
             })
             .map_err(|source| self.failed(source))?;
-        let mut told: BTreeMap<FrameNum, Evidence> = BTreeMap::new();
+        let mut by_frame: BTreeMap<FrameNum, Evidence> = BTreeMap::new();
         for (frame, body) in rows {
             let later = serde_json::from_str(&body)?;
-            let known = told.entry(frame_num(frame)).or_default();
+            let known = by_frame.entry(frame_num(frame)).or_default();
             *known = std::mem::take(known).then(later);
         }
-        Ok(told)
+        Ok(by_frame)
     }
 
     /// Removes for good the evidence that was taken from messages that go: that of every span in which any of them

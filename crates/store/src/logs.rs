@@ -112,7 +112,7 @@ pub(crate) fn purged(
 
 impl View<'_> {
     /// Records that the written log of a frame, if it has one, is outdated.
-    pub(crate) fn log_tells_else(&self, frame: FrameNum) -> Result<(), StoreError> {
+    pub(crate) fn mark_log_outdated(&self, frame: FrameNum) -> Result<(), StoreError> {
         self.run(
             "INSERT OR REPLACE INTO logs_due (frame, since)
              SELECT num, (SELECT max(seq) FROM events) FROM frames

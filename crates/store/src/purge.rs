@@ -231,7 +231,10 @@ impl Change<'_> {
         view.forget_words()?;
         view.forget_hashes(&found)?;
         let (by, frames, sessions) = (by.clone(), frames.clone(), sessions.clone());
-        Ok(self.append(at, &[Event::Purged { by, frames, messages: told(found), sessions }])?)
+        Ok(self.append(
+            at,
+            &[Event::Purged { by, frames, messages: purged_messages(found), sessions }],
+        )?)
     }
 
     /// Removes the bodies of messages, with their entries in the search index.
@@ -251,7 +254,7 @@ impl Change<'_> {
     }
 }
 
-fn told(messages: BTreeMap<String, BTreeSet<String>>) -> Vec<PurgedMessages> {
+fn purged_messages(messages: BTreeMap<String, BTreeSet<String>>) -> Vec<PurgedMessages> {
     let messages = messages.into_iter();
     messages
         .map(|(session, ids)| PurgedMessages { session, ids: ids.into_iter().collect() })

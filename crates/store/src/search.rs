@@ -48,7 +48,7 @@ impl Change<'_> {
         let mut upto = view.indexed(MESSAGES)?;
         let (mut messages, mut texts) = (Vec::new(), Vec::new());
         while left > 0 {
-            let next = view.messages_behind(upto, 1)?;
+            let next = view.messages_after(upto, 1)?;
             let Some(next) = next.into_iter().next() else { break };
             messages.push(next.num);
             texts.push(search::terms(&text_of(&next.message.json)));
@@ -178,7 +178,7 @@ impl View<'_> {
         Ok(found.into_iter().next())
     }
 
-    fn messages_behind(&self, num: i64, most: i64) -> Result<Vec<IndexedMessage>, StoreError> {
+    fn messages_after(&self, num: i64, most: i64) -> Result<Vec<IndexedMessage>, StoreError> {
         self.indexed_messages(
             "SELECT seq, version, id, bytes, codec, body, at, num, session FROM messages
              WHERE num > ?1 ORDER BY num LIMIT ?2",

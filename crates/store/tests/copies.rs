@@ -14,7 +14,7 @@ use crate::support::{
     Project, append, assert_sound, carry_out, identity, nowhere, push, record, root,
 };
 
-const ANEW: &str = "said anew";
+const SAID_AGAIN: &str = "said anew";
 
 fn done(store: &Store, command: &Command) -> FrameNum {
     carry_out(store, command, &Limits::default()).unwrap()
@@ -49,7 +49,7 @@ fn span_of(store: &Store, frame: FrameNum) -> Span {
 fn purge(store: &Store, session: &str, frames: Vec<FrameNum>) {
     let ranges = vec![MessageRange { session: session.to_owned(), first: 0, last: 99 }];
     let purge = Purge { by: "somebody".to_owned(), frames, ranges, ..Purge::default() };
-    let returned = |_: &View<'_>, _: &Span| Ok::<_, StoreError>(ANEW.to_owned());
+    let returned = |_: &View<'_>, _: &Span| Ok::<_, StoreError>(SAID_AGAIN.to_owned());
     store.purge(5_000, |_| Ok(purge), &returned).unwrap();
     store.erase().unwrap();
     assert_sound(store);
@@ -60,15 +60,15 @@ fn purge_session(store: &Store, session: &str) {
 }
 
 /// Returns the events after one, with their numbers.
-fn events(store: &Store, behind: i64) -> Vec<(i64, String)> {
+fn events(store: &Store, after: i64) -> Vec<(i64, String)> {
     let raw = rusqlite::Connection::open(store.path()).unwrap();
     let mut events =
         raw.prepare("SELECT seq, body FROM events WHERE seq > ?1 ORDER BY seq").unwrap();
-    let rows = events.query_map([behind], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+    let rows = events.query_map([after], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
     rows.map(|row| row.unwrap()).collect()
 }
 
-fn told_of(session: &str, title: &str, span: &Span) -> Vec<Event> {
+fn events_about(session: &str, title: &str, span: &Span) -> Vec<Event> {
     let note = format!(
         "[callstack] the summary above is stored as a checkpoint of frame f1 \"{title}\". The frame \
          is still open: go on with it."
@@ -153,7 +153,7 @@ fn worked(store: &Store, session: &str, title: &str) {
     done(store, &push(session, &format!("frm-{session}"), "inner"));
     let frame = pop(store, session, EXTRACTED, ResultsSource::Extracted);
     let span = span_of(store, frame);
-    append(store, &told_of(session, title, &span));
+    append(store, &events_about(session, title, &span));
 }
 
 #[test]
@@ -239,13 +239,13 @@ fn a_fork_has_its_ends_and_folds_with_its_beginnings() {
     );
     purge_session(&store, "ses_fork");
     assert_eq!(project.holding("zqxvkj"), Vec::<String>::new());
-    assert_eq!(span_of(&store, num).fold.map(|fold| fold.text).as_deref(), Some(ANEW));
+    assert_eq!(span_of(&store, num).fold.map(|fold| fold.text).as_deref(), Some(SAID_AGAIN));
     store.rebuild().unwrap();
-    assert_eq!(span_of(&store, num).fold.map(|fold| fold.text).as_deref(), Some(ANEW));
+    assert_eq!(span_of(&store, num).fold.map(|fold| fold.text).as_deref(), Some(SAID_AGAIN));
 }
 
 #[test]
-fn what_is_tried_again_forgets_what_it_was_told_of_the_first_try() {
+fn what_is_tried_again_forgets_what_it_was_given_of_the_first_try() {
     let project = Project::new();
     let store = project.open();
     done(&store, &root("ses_a", None));
@@ -262,15 +262,18 @@ fn what_is_tried_again_forgets_what_it_was_told_of_the_first_try() {
     });
     let fresh = done(&store, &again);
     let third = done(&store, &push("ses_a", "frm-3", "third"));
-    let told = |of: FrameNum, rest: &str| {
+    let retry_text = |of: FrameNum, rest: &str| {
         format!("This was tried before in {of} \"zqxvkj it\", which is completed{rest}")
     };
-    let nested = format!("\nDecided in it: yes; {}", told(tried, ": zqxvkj came of it"));
+    let nested = format!("\nDecided in it: yes; {}", retry_text(tried, ": zqxvkj came of it"));
     let own = "This was tried before, and it is wrong.".to_owned();
     append(
         &store,
         &[
-            Event::DecisionRecorded { frame: fresh, text: told(tried, ": zqxvkj came of it") },
+            Event::DecisionRecorded {
+                frame: fresh,
+                text: retry_text(tried, ": zqxvkj came of it"),
+            },
             Event::DecisionRecorded { frame: fresh, text: own.clone() },
             Event::DecisionRecorded {
                 frame: third,

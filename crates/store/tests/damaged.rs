@@ -39,8 +39,8 @@ fn refused(project: &Project) -> StoreError {
     let before = files(&project.folder());
     let error = Store::open_unchecked(&project.folder()).expect_err("it is no store");
     assert!(files(&project.folder()) == before, "opening changed files");
-    let told = error.to_string();
-    assert!(told.contains(&project.database().display().to_string()), "{told}");
+    let message = error.to_string();
+    assert!(message.contains(&project.database().display().to_string()), "{message}");
     error
 }
 
@@ -175,12 +175,12 @@ fn a_full_disk_loses_nothing_and_works_again_with_space() {
     let folder = tempfile::tempdir().unwrap();
     let mount = "mount -t tmpfs -o size=3m tmpfs \"$FOLDER\"";
     let Some(mut process) = in_own_file_system(mount, "fill", folder.path()) else { return };
-    let mut told = Vec::new();
+    let mut said_all = Vec::new();
     while let Some(said) = process.says() {
-        told.push(said);
+        said_all.push(said);
     }
-    assert!(process.wait().success(), "{told:?}");
-    assert_eq!(told, ["full", "all there", "goes on"]);
+    assert!(process.wait().success(), "{said_all:?}");
+    assert_eq!(said_all, ["full", "all there", "goes on"]);
 }
 
 /// In a file system that is too small: works until it is full, checks what is there, makes space.
@@ -222,7 +222,7 @@ pub(crate) fn fill(folder: &Path) {
 }
 
 #[test]
-fn messages_that_are_not_what_they_were_are_told() {
+fn messages_that_are_not_what_they_were_are_reported() {
     let project = filled();
     let store = project.open();
     assert_sound(&store);
@@ -232,8 +232,8 @@ fn messages_that_are_not_what_they_were_are_told() {
          UPDATE messages SET body = x'00' WHERE id = 'msg-30'",
     );
     replaced.unwrap();
-    let told = |id| format!("version 1 of message {id} of session ses_a is not what it was");
-    assert_eq!(store.check().unwrap().damage, [told("msg-3"), told("msg-30")]);
+    let changed = |id| format!("version 1 of message {id} of session ses_a is not what it was");
+    assert_eq!(store.check().unwrap().damage, [changed("msg-3"), changed("msg-30")]);
     raw.execute_batch("UPDATE messages SET hash = x'00'").unwrap();
     assert_eq!(store.check().unwrap().damage.len(), 20);
 }
@@ -273,12 +273,12 @@ fn a_store_that_can_only_be_read_is_read() {
     project.folder();
     let mount = "mount --bind \"$FOLDER\" \"$FOLDER\"\nmount -o remount,bind,ro \"$FOLDER\"";
     let Some(mut process) = in_own_file_system(mount, "look", project.path()) else { return };
-    let mut told = Vec::new();
+    let mut said_all = Vec::new();
     while let Some(said) = process.says() {
-        told.push(said);
+        said_all.push(said);
     }
-    assert!(process.wait().success(), "{told:?}");
-    assert_eq!(told, ["read", "not written", "not made"]);
+    assert!(process.wait().success(), "{said_all:?}");
+    assert_eq!(said_all, ["read", "not written", "not made"]);
 }
 
 /// In a file system that can't be written.

@@ -355,7 +355,7 @@ pub(crate) fn describe(store: &Store) -> String {
                     writeln!(text, "{message:#?}").unwrap();
                 }
                 writeln!(text, "{:#?}", view.pending_compaction(&session.id)?).unwrap();
-                writeln!(text, "{:#?}", view.untold_compactions(&session.id)?).unwrap();
+                writeln!(text, "{:#?}", view.unannounced_compactions(&session.id)?).unwrap();
                 writeln!(text, "{:?}", view.compaction_counts(Some(&session.id))?).unwrap();
                 for mask in view.session_masks(&session.id)? {
                     writeln!(text, "{mask:?}").unwrap();
@@ -398,8 +398,8 @@ fn stores_of_all_schemas_are_read_and_go_on() {
             .unwrap_or_else(|error| panic!("{}: {error}; GOLDEN=1 writes it", database.display()));
         let store = project.open();
         assert_sound(&store);
-        let told = fs::read_to_string(golden(&format!("schema-{schema}.txt"))).unwrap();
-        assert_eq!(describe(&store), told, "schema {schema}");
+        let described = fs::read_to_string(golden(&format!("schema-{schema}.txt"))).unwrap();
+        assert_eq!(describe(&store), described, "schema {schema}");
         carry_out(&store, &root("ses_new", None), &WIDE).unwrap();
         assert_sound(&store);
         assert_eq!(store.rebuild().unwrap().events, store.check().unwrap().events);
@@ -499,11 +499,11 @@ fn make() {
     let project = Project::new();
     let store = project.open();
     fill(&store);
-    let told = describe(&store);
+    let described = describe(&store);
     // Closing brings the write-ahead log into the file.
     drop(store);
     fs::copy(project.folder().join(DATABASE), golden(&format!("schema-{SCHEMA_VERSION}.db")))
         .unwrap();
-    fs::write(golden(&format!("schema-{SCHEMA_VERSION}.txt")), told).unwrap();
+    fs::write(golden(&format!("schema-{SCHEMA_VERSION}.txt")), described).unwrap();
     println!("wrote {}", golden(&format!("schema-{SCHEMA_VERSION}.db")).display());
 }

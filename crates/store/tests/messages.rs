@@ -31,11 +31,11 @@ fn what_changed_is_a_further_version_at_its_old_place() {
     let store = Store::open_unchecked(folder.path()).unwrap();
     record(&store, "ses_a", &[("m1", "first"), ("m2", "other")]);
     assert_eq!(record(&store, "ses_a", &[("m2", "other"), ("m1", "second")]), 1);
-    let told = |id: &str, version, json: &str| (id.to_owned(), version, json.to_owned());
-    assert_eq!(bodies(&store), [told("m1", 2, "second"), told("m2", 1, "other")]);
+    let body = |id: &str, version, json: &str| (id.to_owned(), version, json.to_owned());
+    assert_eq!(bodies(&store), [body("m1", 2, "second"), body("m2", 1, "other")]);
     // Back to what it was is a change too.
     record(&store, "ses_a", &[("m1", "first")]);
-    assert_eq!(bodies(&store)[0], told("m1", 3, "first"));
+    assert_eq!(bodies(&store)[0], body("m1", 3, "first"));
     assert_eq!(store.read(|view| view.message_order("ses_a")).unwrap(), ["m1", "m2"]);
     assert_eq!(store.read(|view| view.last_message("ses_a")).unwrap().as_deref(), Some("m2"));
     // The older versions stay.
@@ -96,20 +96,20 @@ proptest! {
     ) {
         let store = Store::in_memory().unwrap();
         // By first appearance: the id, the number of versions, and the newest one.
-        let mut told: Vec<(String, u64, String)> = Vec::new();
+        let mut expected: Vec<(String, u64, String)> = Vec::new();
         for batch in batches {
             let mut changed = 0;
             let mut bodies = Vec::new();
             for (id, json) in batch {
                 let id = format!("msg-{id}");
-                match told.iter_mut().find(|it| it.0 == id) {
+                match expected.iter_mut().find(|it| it.0 == id) {
                     Some(known) if known.2 == json => {}
                     Some(known) => {
                         (known.1, known.2) = (known.1 + 1, json.clone());
                         changed += 1;
                     }
                     None => {
-                        told.push((id.clone(), 1, json.clone()));
+                        expected.push((id.clone(), 1, json.clone()));
                         changed += 1;
                     }
                 }
@@ -120,7 +120,7 @@ proptest! {
         }
         let kept = messages(&store);
         let places: Vec<u64> = kept.iter().map(|it| it.seq).collect();
-        prop_assert_eq!(places, (1..=told.len() as u64).collect::<Vec<_>>());
-        prop_assert_eq!(bodies(&store), told);
+        prop_assert_eq!(places, (1..=expected.len() as u64).collect::<Vec<_>>());
+        prop_assert_eq!(bodies(&store), expected);
     }
 }

@@ -117,7 +117,7 @@ fn is_store_without_log(project: &Project) -> bool {
 }
 
 /// Checks a process after a backup of 4 frames was put in place of a store of 9.
-fn all_or_told(what: &str, project: &Project, store: &Store) {
+fn all_or_reported(what: &str, project: &Project, store: &Store) {
     let mut outcome = carry_out(store, &push("ses_a", "frm-new", "new"), &WIDE);
     if let Err(Refused(Refusal::Store(StoreError::Corrupt { .. }))) = &outcome {
         assert!(!is_store_without_log(project), "{what}: {outcome:?}");
@@ -147,7 +147,7 @@ fn all_or_told(what: &str, project: &Project, store: &Store) {
 }
 
 #[test]
-fn a_backup_that_is_copied_over_a_live_store_loses_nothing_or_is_gone_on_with_and_told() {
+fn a_backup_that_is_copied_over_a_live_store_loses_nothing_or_is_gone_on_with_and_reported() {
     for backup in BACKUPS {
         for way in WAYS {
             for moment in ["never", "before the backup", "after it", "at the end"] {
@@ -167,7 +167,7 @@ fn a_backup_that_is_copied_over_a_live_store_loses_nothing_or_is_gone_on_with_an
                 }
                 checkpoint_if("at the end");
                 shell(&project, way);
-                all_or_told(&what, &project, &store);
+                all_or_reported(&what, &project, &store);
                 drop(store);
                 assert_sound(&project.open());
             }
@@ -306,7 +306,7 @@ fn what_others_do_to_a_database_without_changing_its_content_is_nothing() {
 }
 
 #[test]
-fn checkpoints_of_other_processes_are_told_from_foreign_writes() {
+fn checkpoints_of_other_processes_are_distinguished_from_foreign_writes() {
     let project = Project::new();
     let (store, further) = (filled(&project), project.open());
     let mut worker = Process::start("work ses_b 100", &project.folder());
@@ -413,16 +413,16 @@ proptest! {
                 acknowledged.retain(|_| false);
             }
         }
-        let _told = stores[0].look();
+        let _looked = stores[0].look();
         let incidents = stores[0].incidents();
-        let is_told = incidents.iter().any(|it| matches!(it, Incident::Replaced { .. }));
+        let is_reported = incidents.iter().any(|it| matches!(it, Incident::Replaced { .. }));
         drop(stores);
         let store = project.open();
         assert_sound(&store);
         let messages: Vec<_> = store.read(|view| view.messages("ses_a")).unwrap();
         for id in &acknowledged {
             prop_assert!(
-                is_told || messages.iter().any(|message| message.id == *id),
+                is_reported || messages.iter().any(|message| message.id == *id),
                 "{id} was acknowledged and is gone"
             );
         }

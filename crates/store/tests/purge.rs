@@ -122,7 +122,7 @@ fn frames_keep_their_places_in_the_transcript() {
 }
 
 #[test]
-fn a_reader_that_stays_is_told_of() {
+fn a_reader_that_stays_is_reported() {
     let project = Project::new();
     let store = project.open();
     record(&store, "ses_a", &[("m1", GONE)]);

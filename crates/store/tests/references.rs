@@ -59,11 +59,11 @@ fn what_could_be_several_names_them() {
     let store = store();
     for (reference, candidates) in [("frm-0019", vec![2, 3, 5]), ("frm-", vec![2, 3, 4, 5])] {
         let error = resolve(&store, reference).unwrap_err();
-        let told = error.to_string();
-        let StoreError::Ambiguous { candidates: found, .. } = error else { panic!("{told}") };
+        let message = error.to_string();
+        let StoreError::Ambiguous { candidates: found, .. } = error else { panic!("{message}") };
         let nums: Vec<_> = found.iter().map(|it| it.0.0).collect();
         assert_eq!(nums, candidates, "{reference}");
-        assert!(told.contains("f2 (frm-0019aa, \"left\")"), "{told}");
+        assert!(message.contains("f2 (frm-0019aa, \"left\")"), "{message}");
     }
 }
 
@@ -153,14 +153,14 @@ proptest! {
             found.map(|(frame, _)| *frame).collect()
         };
         let exact = matching(&|name| name == reference);
-        let told = if exact.is_empty() { matching(&|name| name.starts_with(&reference)) } else { exact };
+        let expected = if exact.is_empty() { matching(&|name| name.starts_with(&reference)) } else { exact };
         // Leading zeros of a handle are no other handle.
         prop_assume!(!reference.starts_with("f0"));
-        match (told.as_slice(), resolve(&store, &reference)) {
+        match (expected.as_slice(), resolve(&store, &reference)) {
             ([one], Ok(found)) => prop_assert_eq!(*one, found),
             ([], Err(StoreError::NoFrame(_)))
             | ([_, _, ..], Err(StoreError::Ambiguous { .. })) => {}
-            (told, found) => prop_assert!(false, "`{reference}`: {told:?} and {found:?}"),
+            (expected, found) => prop_assert!(false, "`{reference}`: {expected:?} and {found:?}"),
         }
     }
 }

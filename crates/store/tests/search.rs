@@ -149,7 +149,7 @@ fn a_message_is_found_in_the_frame_whose_work_it_is() {
 }
 
 #[test]
-fn behind_the_end_of_work_a_message_is_in_the_frame_around_it() {
+fn after_the_end_of_work_a_message_is_in_the_frame_around_it() {
     let store = Store::in_memory().unwrap();
     let at = |message: &str, mut command: Command| {
         let anchor = match &mut command {

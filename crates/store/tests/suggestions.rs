@@ -100,7 +100,7 @@ fn they_are_found_by_frame_and_session_and_counted() {
 }
 
 #[test]
-fn they_are_derived_anew_from_the_log() {
+fn they_are_rebuilt_from_the_log() {
     let project = Project::new();
     let store = filled(&project);
     let all = |store: &Store| store.read(|view| view.newest_suggestions(None, 9, MADE)).unwrap();

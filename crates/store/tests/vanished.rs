@@ -299,8 +299,8 @@ fn an_older_state_that_is_put_back_is_what_counts() {
     remove(&folder(&project), &["", "-wal", "-shm"]);
     fs::rename(copy, project.database()).unwrap();
     let error = carry_out(&store, &push("ses_a", "frm-3", "three"), &WIDE).unwrap_err();
-    let is_told = matches!(&error, Refused(Refusal::Store(StoreError::Replaced { .. })));
-    assert!(is_told, "{error:?}");
+    let is_reported = matches!(&error, Refused(Refusal::Store(StoreError::Replaced { .. })));
+    assert!(is_reported, "{error:?}");
     assert_eq!(store.turns().generation(), 1);
     assert!(matches!(store.incidents()[..], [Incident::Replaced { .. }]));
     carry_out(&store, &push("ses_a", "frm-3", "three"), &WIDE).unwrap();
@@ -369,8 +369,8 @@ fn what_can_not_be_made_again_is_an_error_each_time() {
     fs::write(folder(&project), "in its place").unwrap();
     for _ in 0..2 {
         let error = carry_out(&store, &push("ses_a", "frm-2", "two"), &WIDE).unwrap_err();
-        let is_told = matches!(&error, Refused(Refusal::Store(StoreError::Vanished { .. })));
-        assert!(is_told, "{error:?}");
+        let is_reported = matches!(&error, Refused(Refusal::Store(StoreError::Vanished { .. })));
+        assert!(is_reported, "{error:?}");
     }
     fs::remove_file(folder(&project)).unwrap();
     carry_out(&store, &push("ses_a", "frm-2", "two"), &WIDE).unwrap();

@@ -277,7 +277,7 @@ impl Compactions {
         }
         let (unannounced, active) = self.kernel.read(|view| {
             let active = view.session_row(session)?.and_then(|session| session.active);
-            Ok::<_, EngineError>((view.untold_compactions(session)?, active))
+            Ok::<_, EngineError>((view.unannounced_compactions(session)?, active))
         })?;
         let awaited = unannounced.iter().filter_map(|it| it.notice.as_ref()).any(|it| it.awaited);
         // An agent that somebody stopped stays stopped, and after a root there is no work to continue: the notice

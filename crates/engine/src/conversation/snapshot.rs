@@ -68,7 +68,7 @@ impl Sessions {
                 newest: view.newest_event()?.seq,
                 broken: view.broken_turn(session)?,
                 pending: view.pending_compaction(session)?,
-                unannounced: view.untold_compactions(session)?,
+                unannounced: view.unannounced_compactions(session)?,
                 system: view.render(session, &slot)?,
             })
         })

@@ -62,7 +62,7 @@ impl View<'_> {
         let State::Unfinished(upto) = run.state else { return Ok(()) };
         let mut heads = Vec::new();
         for part in parts {
-            heads.extend(Head::behind(self, part, upto)?);
+            heads.extend(Head::after(self, part, upto)?);
         }
         let mut row = Row::default();
         let mut list = List::default();
@@ -168,7 +168,7 @@ struct Head {
 
 impl Head {
     /// Returns the first row after a term; none where there is none.
-    fn behind(view: &View<'_>, run: &IndexSegment, upto: i64) -> Result<Option<Self>, StoreError> {
+    fn after(view: &View<'_>, run: &IndexSegment, upto: i64) -> Result<Option<Self>, StoreError> {
         let from = view.row_before(run, upto)?;
         let mut head = Self {
             first: run.first,

@@ -168,7 +168,7 @@ impl Change<'_> {
             places: BTreeMap::new(),
             repeats: Repeats::default(),
             refold: BTreeSet::new(),
-            told: BTreeSet::new(),
+            contexts: BTreeSet::new(),
         };
         let frames = removal.frames();
         removal.reach = view.reach(&frames, going.messages.keys())?;
@@ -193,11 +193,11 @@ impl Change<'_> {
         self.derive_tables()?;
         let view = self.view();
         view.set_logs_due(&due)?;
-        let told = removal.told.iter().chain(&copies.identities).chain(&copies.results);
-        for frame in told.clone() {
-            view.log_tells_else(*frame)?;
+        let outdated = removal.contexts.iter().chain(&copies.identities).chain(&copies.results);
+        for frame in outdated.clone() {
+            view.mark_log_outdated(*frame)?;
         }
-        for frame in going.frames.iter().chain(told).chain(lost) {
+        for frame in going.frames.iter().chain(outdated).chain(lost) {
             view.index_frame(*frame)?;
         }
         let mut texts = BTreeMap::new();
@@ -248,7 +248,7 @@ struct Removal<'a> {
     /// Spans whose texts are made again.
     refold: BTreeSet<SpanNum>,
     /// Frames whose context contained another try that was removed.
-    told: BTreeSet<FrameNum>,
+    contexts: BTreeSet<FrameNum>,
 }
 
 impl Removal<'_> {
@@ -273,10 +273,10 @@ impl Removal<'_> {
                 let named = named && self.clear(&mut frame.identity);
                 let ended = ended && self.end(&mut frame.results, &mut frame.results_compacted);
                 let Frame { num, decisions, .. } = &mut **frame;
-                let told =
+                let context =
                     decisions.iter_mut().filter_map(|text| self.tries(*num, text).then_some(()));
-                let told = told.count() > 0;
-                named || ended || told
+                let context = context.count() > 0;
+                named || ended || context
             }
             Event::DecisionRecorded { frame, text } => self.tries(*frame, text),
             Event::IdentitySet { frame, identity, derived: derived @ true } if is_of(frame) => {
@@ -406,7 +406,7 @@ impl Removal<'_> {
         };
         let removed = forget_tries(text, goes);
         if removed {
-            self.told.insert(frame);
+            self.contexts.insert(frame);
         }
         removed
     }

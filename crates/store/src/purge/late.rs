@@ -16,7 +16,7 @@ use crate::project::signed;
 use crate::store::View;
 use crate::unreadable::{bytes_of, event_of};
 
-use super::told;
+use super::purged_messages;
 
 /// A purge, as the log of events has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -136,7 +136,7 @@ impl Change<'_> {
         }
         self.empty(at, &places)?;
         view.forget_hashes(&found)?;
-        let (by, messages) = (by.to_owned(), told(found));
+        let (by, messages) = (by.to_owned(), purged_messages(found));
         let (frames, sessions) = (Vec::new(), Vec::new());
         Ok(self.append(at, &[Event::Purged { by, frames, messages, sessions }])?)
     }

@@ -6,7 +6,7 @@ use callstack_core::returned::{MARK, UNSAID};
 use callstack_core::secrets::mask;
 
 /// Characters from which on a text, whole or cut, is recognized within others.
-const TELLING: usize = 32;
+const DISTINCTIVE: usize = 32;
 /// The end of a text that is cut.
 const CUT: char = '…';
 
@@ -27,9 +27,9 @@ impl Repeats {
     }
 
     fn remember_as_is(&mut self, text: &str) {
-        let own = in_a_line(behind_ours(text));
+        let own = in_a_line(after_ours(text));
         let own = own.trim_end_matches([CUT, ' ']);
-        if own.chars().count() >= TELLING {
+        if own.chars().count() >= DISTINCTIVE {
             self.long.insert(own.to_owned());
             return;
         }
@@ -52,7 +52,7 @@ fn stands_in(long: &str, text: &str) -> bool {
     if text.contains(long) {
         return true;
     }
-    let beginning: String = long.chars().take(TELLING).collect();
+    let beginning: String = long.chars().take(DISTINCTIVE).collect();
     text.match_indices(&beginning).any(|(at, _)| {
         let found = text.get(at..).unwrap_or_default();
         let same = found.chars().zip(long.chars()).take_while(|(a, b)| a == b);
@@ -79,7 +79,7 @@ fn filled(text: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Returns a text without the words of callstack or of a template before it.
-fn behind_ours(text: &str) -> &str {
+fn after_ours(text: &str) -> &str {
     let mut rest = text.trim_start();
     loop {
         let next = if rest.starts_with('#') || rest.starts_with(MARK) {

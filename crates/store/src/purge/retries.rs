@@ -15,7 +15,7 @@ use super::copies::REMOVED;
 impl View<'_> {
     /// Returns the frames that retry work, each with the frame that tried it before.
     pub(super) fn tries(&self) -> Result<Vec<(FrameNum, FrameNum)>, StoreError> {
-        let told: Vec<(i64, String)> = self
+        let rows: Vec<(i64, String)> = self
             .connection
             .prepare_cached("SELECT frame, text FROM decisions WHERE text GLOB ?1")
             .and_then(|mut statement| {
@@ -24,9 +24,9 @@ impl View<'_> {
             })
             .map_err(|source| self.failed(source))?;
         let tried = |(fresh, text): (i64, String)| {
-            told_of(&text).first().map(|(_, tried)| (frame_num(fresh), *tried))
+            tries_in(&text).first().map(|(_, tried)| (frame_num(fresh), *tried))
         };
-        Ok(told.into_iter().filter_map(tried).collect())
+        Ok(rows.into_iter().filter_map(tried).collect())
     }
 
     /// Adds the frames that have the name of one of these because they try the same again.
@@ -53,9 +53,9 @@ pub(super) fn forget_tries(text: &mut String, goes: impl Fn(FrameNum, bool) -> b
     if !text.starts_with(TRIED) {
         return false;
     }
-    let gone = told_of(text).into_iter().find(|(at, tried)| {
-        let told = text.get(*at..).unwrap_or_default();
-        goes(*tried, told.contains(&format!("\n{ENDED_AS}: ")))
+    let gone = tries_in(text).into_iter().find(|(at, tried)| {
+        let this_try = text.get(*at..).unwrap_or_default();
+        goes(*tried, this_try.contains(&format!("\n{ENDED_AS}: ")))
     });
     let Some((at, tried)) = gone else { return false };
     text.truncate(at);
@@ -65,7 +65,7 @@ pub(super) fn forget_tries(text: &mut String, goes: impl Fn(FrameNum, bool) -> b
 }
 
 /// Returns the tries in a text, with the places where they begin.
-fn told_of(text: &str) -> Vec<(usize, FrameNum)> {
+fn tries_in(text: &str) -> Vec<(usize, FrameNum)> {
     let begins = format!("{TRIED} in f");
     let of = |at: usize| {
         let (num, _) = text.get(at + begins.len()..)?.split_once(" \"")?;

@@ -445,20 +445,20 @@ impl Harness {
     fn compare_with_model(&self, frames: &BTreeMap<FrameNum, Frame>) {
         let model = &self.model;
         assert_eq!(frames.len(), model.nodes.len(), "the number of frames");
-        for (node, told) in model.nodes.iter().enumerate() {
+        for (node, expected) in model.nodes.iter().enumerate() {
             let frame = &frames[&num(node)];
             let label = frame.label();
             assert_eq!(frame.detached, model.detached(node), "{label} detached");
-            assert_eq!(frame.parent, told.parent.map(num), "parent of {label}");
-            assert_eq!(frame.id, told.id, "id of {label}");
-            assert_eq!(frame.identity.title, told.title, "title of {label}");
-            assert_eq!(frame.identity_derived, told.derived, "{label} derived");
+            assert_eq!(frame.parent, expected.parent.map(num), "parent of {label}");
+            assert_eq!(frame.id, expected.id, "id of {label}");
+            assert_eq!(frame.identity.title, expected.title, "title of {label}");
+            assert_eq!(frame.identity_derived, expected.derived, "{label} derived");
             let artifacts: Vec<_> =
                 frame.artifacts.iter().map(|it| (it.path.clone(), it.hash.clone())).collect();
-            assert_eq!(artifacts, told.artifacts, "artifacts of {label}");
-            assert_eq!(frame.decisions, told.decisions, "decisions of {label}");
+            assert_eq!(artifacts, expected.artifacts, "artifacts of {label}");
+            assert_eq!(frame.decisions, expected.decisions, "decisions of {label}");
             let pins: Vec<_> = frame.pins.iter().map(|it| (it.num, it.text.clone())).collect();
-            assert_eq!(pins, told.pins, "pins of {label}");
+            assert_eq!(pins, expected.pins, "pins of {label}");
             if frame.detached {
                 continue;
             }
@@ -474,21 +474,22 @@ impl Harness {
         }
         self.store
             .read(|view| {
-                for (at, told) in model.sessions.iter().enumerate() {
+                for (at, expected) in model.sessions.iter().enumerate() {
                     let session = view.session_row(NAMES[at])?;
-                    assert_eq!(session.is_some(), told.known, "{}", NAMES[at]);
+                    assert_eq!(session.is_some(), expected.known, "{}", NAMES[at]);
                     let active = session.as_ref().and_then(|it| it.active);
-                    assert_eq!(active, told.active.map(num), "active frame of {}", NAMES[at]);
-                    assert_eq!(session.and_then(|it| it.root), told.root.map(num));
+                    assert_eq!(active, expected.active.map(num), "active frame of {}", NAMES[at]);
+                    assert_eq!(session.and_then(|it| it.root), expected.root.map(num));
                 }
-                for (node, told) in model.nodes.iter().enumerate() {
-                    for name in told.former.iter().chain([&told.id]) {
+                for (node, expected) in model.nodes.iter().enumerate() {
+                    for name in expected.former.iter().chain([&expected.id]) {
                         assert_eq!(view.resolve(name)?.num, num(node), "{name}");
                     }
                     let children: Vec<_> =
                         view.children(Some(num(node)))?.iter().map(|it| it.num).collect();
-                    let told: Vec<_> = model.children(Some(node)).into_iter().map(num).collect();
-                    assert_eq!(children, told, "children of {}", num(node));
+                    let expected: Vec<_> =
+                        model.children(Some(node)).into_iter().map(num).collect();
+                    assert_eq!(children, expected, "children of {}", num(node));
                 }
                 Ok::<_, StoreError>(())
             })
