@@ -260,7 +260,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join(".mcp.json");
         fs::write(&file, b"{\"mcpServers\": {\"caf\xe9\": {}}}").unwrap();
-        let refused = read(&file).unwrap_err().told();
+        let refused = read(&file).unwrap_err().into_error();
         assert!(refused.message.contains("is not UTF-8"), "{}", refused.message);
     }
 
