@@ -186,14 +186,11 @@ fn foreign(file: &Path) -> EngineError {
 /// the file is written again.
 pub(crate) fn read(file: &Path) -> Result<Option<String>, CommandError> {
     match plain::read(file) {
-        Ok(bytes) => match String::from_utf8(bytes) {
-            Ok(text) => Ok(Some(text)),
-            Err(_) => {
-                let message = format!("{} is not UTF-8, and is left as it is", file.display());
-                let hint = "Save it as UTF-8, or move it away, and try again.";
-                Err(EngineError::new(Kind::Conflict, message).with_hint(hint).into())
-            }
-        },
+        Ok(bytes) => String::from_utf8(bytes).map(Some).map_err(|_| {
+            let message = format!("{} is not UTF-8, and is left as it is", file.display());
+            let hint = "Save it as UTF-8, or move it away, and try again.";
+            EngineError::new(Kind::Conflict, message).with_hint(hint).into()
+        }),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(CommandError::of_file("read", file, &error)),
     }

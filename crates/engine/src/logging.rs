@@ -85,11 +85,11 @@ impl Log {
     ) -> Result<(), EngineError> {
         let mut sink = lock(&self.sink);
         sink.length = 0;
-        let named = |name: &str, value: &str| {
+        let field = |name: &str, value: &str| {
             format!("{name}: {}", escape_json(&Value::from(value).to_string()))
         };
-        let frames = frames.iter().map(|frame| named("frame", &frame.to_string()));
-        let names: Vec<_> = frames.chain(session.map(|it| named("sessionID", it))).collect();
+        let frames = frames.iter().map(|frame| field("frame", &frame.to_string()));
+        let fields: Vec<_> = frames.chain(session.map(|it| field("sessionID", it))).collect();
         for file in [FILE, OLDER] {
             let path = sink.folder.join(file);
             let mut file = match open_plain(OpenOptions::new().read(true).write(true), &path) {
@@ -103,7 +103,7 @@ impl Log {
             let text = String::from_utf8_lossy(&text).into_owned();
             let lines = text.split_inclusive('\n');
             let kept: String =
-                lines.filter(|line| !names.iter().any(|name| line.contains(name))).collect();
+                lines.filter(|line| !fields.iter().any(|name| line.contains(name))).collect();
             if kept.len() < text.len() {
                 // In place: other processes have it open.
                 file.set_len(0).and_then(|()| file.rewind()).map_err(failed)?;

@@ -200,8 +200,8 @@ fn a_session_that_goes_on_is_sent_what_its_recording_says() {
     assert!(any("\"Close every port that nobody needs\" completed: its steps"), "{live:#?}");
     assert!(any("\"Name the ports\" completed: "), "it went with its turn: {live:#?}");
     for small in ["Name the ports", "Tell who wrote the server"] {
-        let line = format!("\"{small}\" completed: its steps");
-        assert!(!any(&line), "{small} is not worth it: {live:#?}");
+        let result = format!("\"{small}\" completed: its steps");
+        assert!(!any(&result), "{small} is not worth it: {live:#?}");
     }
     assert!(any(MASKED), "{live:#?}");
     assert!(replayed.concat().iter().any(|text| text.contains(MASKED)), "{replayed:#?}");
