@@ -254,13 +254,13 @@ fn of_ranges(change: &Change, file: &File) -> Truth {
     })
 }
 
-fn of_name(became: Became, named: &Named, names: &super::model::Names, file: &File) -> Truth {
+fn of_name(became: Became, entry: &Named, names: &super::model::Names, file: &File) -> Truth {
     let of_kind = |became: Became| match became {
         Became::Added => &names.added,
         Became::Changed => &names.changed,
         Became::Removed => &names.removed,
     };
-    match named {
+    match entry {
         Named::One(name) => {
             let last = name.rsplit(['.', ':']).next().unwrap_or(name);
             if of_kind(became).contains(last) || of_kind(became).contains(name) {
@@ -284,7 +284,7 @@ fn of_name(became: Became, named: &Named, names: &super::model::Names, file: &Fi
         }
         Named::Count(_) | Named::Pattern(..) => {
             let tests: BTreeSet<&String> = of_kind(became).iter().collect();
-            let (count, begin) = match named {
+            let (count, begin) = match entry {
                 Named::Pattern(count, begin) => (*count, begin.as_str()),
                 Named::Count(count) => (*count, ""),
                 Named::One(_) => return Unknown,
