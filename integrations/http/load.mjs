@@ -30,7 +30,7 @@ const number = (otherwise) => ({ type: 'string', default: String(otherwise) });
 const share = (sorted, part) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] ?? NaN;
 
 // p50, p99 and the longest of some times in milliseconds.
-function told(times) {
+function percentiles(times) {
   const sorted = times.sort((a, b) => a - b);
   return [share(sorted, 0.5), share(sorted, 0.99), share(sorted, 1)].map((ms) => ms.toFixed(1)).join(' / ') + ' ms';
 }
@@ -85,7 +85,7 @@ function watch({ port, token, watchers, begun }) {
   parentPort.on('message', async (end) => {
     for (let tries = 0; last.some((seq) => seq < end) && tries < 1000; tries++) await sleep(10);
     const late = last.filter((seq) => seq !== end).length;
-    parentPort.postMessage({ wrong, late, had: delays.length, delays: told(delays) });
+    parentPort.postMessage({ wrong, late, had: delays.length, delays: percentiles(delays) });
     process.exit();
   });
 }
@@ -191,7 +191,7 @@ async function beside(binary, project, env, until) {
   };
   await Promise.all([changes(), shell()]);
   agent.stdin.end();
-  console.log(`beside: ${calls - 1} changes over MCP, ${commands.length} commands: ${told(commands)}`);
+  console.log(`beside: ${calls - 1} changes over MCP, ${commands.length} commands: ${percentiles(commands)}`);
 }
 
 // An open page: it reads all frames after a change, and rests twice as long as that took.
@@ -267,10 +267,10 @@ async function main() {
     const all = Object.values(took).flat();
     console.log(`${frames} frames, ${watchers} watchers, ${writers} writers, ${seconds} s`);
     console.log('p50 / p99 / longest of');
-    console.log(`operations, ${all.length} of ${writers * seconds * (1000 / PAUSE)}: ${told(all)}`);
-    for (const [operation, times] of Object.entries(took)) console.log(`  ${operation}: ${told(times)}`);
+    console.log(`operations, ${all.length} of ${writers * seconds * (1000 / PAUSE)}: ${percentiles(all)}`);
+    for (const [operation, times] of Object.entries(took)) console.log(`  ${operation}: ${percentiles(times)}`);
     console.log(`from a change to a watcher: ${delays}`);
-    if (read.length) console.log(`all frames, ${read.length} times: ${told(read)}`);
+    if (read.length) console.log(`all frames, ${read.length} times: ${percentiles(read)}`);
     console.log(`events: ${end - begun}, of which watchers had ${had} of ${(end - begun) * watchers}`);
     console.log(`memory at most: ${loaded.most} kB (${loaded.now} kB at the end)`);
     const busy = Math.round((user + system) / 1000);
