@@ -112,8 +112,8 @@ pub fn naming(num: u64, first: &ToolCall, calls: usize, chars: usize, dialect: D
     let pop = dialect.tool("stack_frame_pop");
     format!(
         "{MARK} {name}: {calls}, {chars} characters. Once they are needed no more, now or in a later turn, {pop} with \
-         since \"{name}\" takes all from there up to that pop out of your context, later steps too. What you return \
-         stays, as do the user's words, your answers to them, what frames returned, and calls after the pop."
+         since \"{name}\" takes all from there up to that pop out of your context, later steps and offers too. What you \
+         return stays, as do the user's words, your final answers, what frames returned, and calls after the pop."
     )
 }
 

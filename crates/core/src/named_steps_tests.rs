@@ -66,7 +66,7 @@ fn ran(command: &str) -> ToolCall {
 fn steps_are_named_by_their_first_call() {
     insta::assert_snapshot!(
         naming(14, &ran("python probe.py\n# again"), 9, 35_000, Dialect::Stack),
-        @r#"[callstack] s14: the 9 calls from `python probe.py # again` on, before this answer, 35,000 characters. Once they are needed no more, now or in a later turn, stack_frame_pop with since "s14" takes all from there up to that pop out of your context, later steps too. What you return stays, as do the user's words, your answers to them, what frames returned, and calls after the pop."#
+        @r#"[callstack] s14: the 9 calls from `python probe.py # again` on, before this answer, 35,000 characters. Once they are needed no more, now or in a later turn, stack_frame_pop with since "s14" takes all from there up to that pop out of your context, later steps and offers too. What you return stays, as do the user's words, your final answers, what frames returned, and calls after the pop."#
     );
     let read = ToolCall {
         tool: "read".to_owned(),
@@ -75,7 +75,7 @@ fn steps_are_named_by_their_first_call() {
     };
     insta::assert_snapshot!(
         naming(3, &read, 1, 1_234_567, Dialect::Flame),
-        @r#"[callstack] s3: the call `read src/'a'.rs` before this answer, 1,234,567 characters. Once they are needed no more, now or in a later turn, flame_pop with since "s3" takes all from there up to that pop out of your context, later steps too. What you return stays, as do the user's words, your answers to them, what frames returned, and calls after the pop."#
+        @r#"[callstack] s3: the call `read src/'a'.rs` before this answer, 1,234,567 characters. Once they are needed no more, now or in a later turn, flame_pop with since "s3" takes all from there up to that pop out of your context, later steps and offers too. What you return stays, as do the user's words, your final answers, what frames returned, and calls after the pop."#
     );
 }
 

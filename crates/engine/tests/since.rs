@@ -38,7 +38,7 @@ fn steps_are_named_once_where_closing_them_pays() {
         named.push(host.names().len());
     }
     assert_eq!(named, [0, 0, 0, 0, 0, 1, 1, 1, 1], "a later call stands behind what has a name");
-    assert_snapshot!(host.names()[0], @r#"[callstack] s1: the 5 calls from `read src/part_1.rs` on, before this answer, 30,000 characters. Once they are needed no more, now or in a later turn, stack_frame_pop with since "s1" takes all from there up to that pop out of your context, later steps too. What you return stays, as do the user's words, your answers to them, what frames returned, and calls after the pop."#);
+    assert_snapshot!(host.names()[0], @r#"[callstack] s1: the 5 calls from `read src/part_1.rs` on, before this answer, 30,000 characters. Once they are needed no more, now or in a later turn, stack_frame_pop with since "s1" takes all from there up to that pop out of your context, later steps and offers too. What you return stays, as do the user's words, your final answers, what frames returned, and calls after the pop."#);
     assert!(host.sent().contains("msg_07: think read(src/part_6.rs) + [callstack] s1\n"));
     // Another run of work gets a name of its own.
     for _ in 0..9 {
