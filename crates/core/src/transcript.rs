@@ -125,6 +125,21 @@ impl Message {
     pub fn call(&self, id: &str) -> Option<&ToolCall> {
         self.calls().rfind(|call| call.id == id).map(AsRef::as_ref)
     }
+
+    /// Whether it is a step of the model.
+    pub fn is_step(&self) -> bool {
+        self.role == Role::Assistant && self.standing == MessageKind::Normal
+    }
+
+    /// Whether the user says something in it.
+    pub fn is_user_turn(&self) -> bool {
+        self.role == Role::User
+            && self.standing == MessageKind::Normal
+            && self
+                .parts
+                .iter()
+                .any(|part| matches!(part.body, PartBody::Text { synthetic: false, .. }))
+    }
 }
 
 impl AsRef<Self> for Message {

@@ -44,7 +44,6 @@ use callstack_core::transcript::{
 };
 use callstack_store::{MessageBody, StoredDelegation};
 use entry::Entry;
-use folding::PATIENCE;
 use framing::Framing;
 use masking::Masking;
 use named_steps::Naming;
@@ -52,9 +51,7 @@ use outside::Outside;
 use stale::Stale;
 use watch::Watch;
 
-use crate::error::EngineError;
-use crate::recorder::{Recorder, Ticket};
-use crate::sessions::Sessions;
+use crate::recorder::{PATIENCE, Recorder, Ticket};
 pub use host_message::{HostMessage, ReturnedTask};
 pub use sync::{SyncAnswer, SyncRequest};
 
@@ -290,12 +287,5 @@ impl Conversation {
             self.transcript.push(Entry::after(self.transcript.last(), shown));
         }
         bodies
-    }
-}
-
-impl Sessions {
-    /// Returns the reason why messages can't be stored at the moment, if they can't.
-    pub(crate) fn recording_failure(&self) -> Option<EngineError> {
-        self.recorder().map_or_else(Some, Recorder::failure)
     }
 }

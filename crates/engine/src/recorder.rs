@@ -21,6 +21,10 @@ const RETRY: Duration = Duration::from_secs(1);
 /// call of the model in a row, and so none of them waits for that.
 const REST: Duration = Duration::from_millis(250);
 
+/// The time that each wait for a span to be on the disk takes at most, somewhat less than the host waits for an answer.
+/// A span that is not there by then is folded at the next call.
+pub(crate) const PATIENCE: Duration = Duration::from_millis(150);
+
 /// The place of a batch in the queue; batches are written in this order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Ticket(u64);

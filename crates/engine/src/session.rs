@@ -1,14 +1,13 @@
-//! The life of a host's sessions: their beginning, the user's turns, files that tools write, their end.
+//! The life of a host's sessions: their beginning and the user's turns.
 
 use std::sync::Arc;
 
 use callstack_core::decide::Command;
 use callstack_core::event::{Event, Session};
-use callstack_core::frame::{Artifact, FrameNum, Identity, Status};
+use callstack_core::frame::Identity;
 use callstack_core::framing::identity_of;
 use callstack_core::transcript::Anchor;
 
-use crate::conversation::written::FileWrites;
 use crate::error::EngineError;
 use crate::frames::Frames;
 use crate::kernel::Kernel;
@@ -121,47 +120,6 @@ impl UserTurns {
             })?;
         }
         Ok(())
-    }
-}
-
-impl FileWrites {
-    /// Records files that a tool wrote as artifacts of the frame that the step belongs to.
-    pub(crate) fn files_written(&self, session: &str, files: &[String]) -> Result<(), EngineError> {
-        let Some(frame) = self.working_frame(session)? else { return Ok(()) };
-        for file in files {
-            let (path, hash) = self.kernel.env().project_file(file);
-            self.frames
-                .change(&Command::AddArtifact { frame, artifact: Artifact { path, hash } })?;
-        }
-        Ok(())
-    }
-
-    /// Returns the frame that a session's current step belongs to: the one that was open when the step began, even if
-    /// the step has a push, or the active one if that has ended.
-    pub(crate) fn working_frame(&self, session: &str) -> Result<Option<FrameNum>, EngineError> {
-        let step = {
-            let conversation = self.sessions.conversation(session);
-            let conversation = lock(&conversation);
-            conversation.step_frame
-        };
-        match step {
-            Some(step)
-                if self
-                    .queries
-                    .frame(step)
-                    .is_ok_and(|frame| frame.status == Status::InProgress) =>
-            {
-                Ok(Some(step))
-            }
-            _ => self.queries.active(session),
-        }
-    }
-}
-
-impl Sessions {
-    /// Forgets this process's state of a session; the store keeps all of it.
-    pub(crate) fn forget(&self, session: &str) {
-        lock(&self.conversations).remove(session);
     }
 }
 

@@ -10,7 +10,7 @@ use crate::error::EngineError;
 use crate::kernel::Kernel;
 use crate::lock::lock;
 use crate::project_files::ProjectFiles;
-use crate::recorder::{Recorder, Ticket};
+use crate::recorder::{PATIENCE, Recorder, Ticket};
 
 /// The sessions that this process works with, and the recorder of their messages.
 pub(crate) struct Sessions {
@@ -59,6 +59,17 @@ impl Sessions {
         Ok(self.recorder()?.record((self.kernel.now(), newest), session, messages))
     }
 
+    /// Returns the reason why messages can't be stored at the moment, if they can't.
+    pub(crate) fn recording_failure(&self) -> Option<EngineError> {
+        self.recorder().map_or_else(Some, Recorder::failure)
+    }
+
+    /// Waits a little until the session's messages are on the disk.
+    pub(crate) fn written(&self, conversation: &Conversation) -> Result<(), EngineError> {
+        self.recorder()?.flush(conversation.ticket(), PATIENCE);
+        Ok(())
+    }
+
     /// Returns the recorder of messages, if anything was recorded in this process.
     pub(crate) fn recorder_started(&self) -> Option<&Recorder> {
         self.recorder.get()
@@ -67,5 +78,10 @@ impl Sessions {
     pub(crate) fn conversation(&self, session: &str) -> Arc<Mutex<Conversation>> {
         let mut conversations = lock(&self.conversations);
         Arc::clone(conversations.entry(session.to_owned()).or_default())
+    }
+
+    /// Forgets this process's state of a session; the store keeps all of it.
+    pub(crate) fn forget(&self, session: &str) {
+        lock(&self.conversations).remove(session);
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::text::estimate_tokens;
-use crate::transcript::{FoldOp, Message, MessageKind, Role};
+use crate::transcript::{FoldOp, Message};
 
 use super::Output;
 use super::subject::{OutputSubject, Subject, replaced};
@@ -69,7 +69,7 @@ impl<'a> Request<'a> {
         for op in ops {
             of_message.entry(named(op)).or_default().push(op);
         }
-        let mut steps_left = transcript.clone().filter(|message| is_step(message)).count();
+        let mut steps_left = transcript.clone().filter(|message| message.is_step()).count();
         let mut request = Self::default();
         let mut at = 0;
         let mut cut_to: Option<&str> = None;
@@ -81,7 +81,7 @@ impl<'a> Request<'a> {
                     _ => None,
                 })
             });
-            steps_left -= usize::from(is_step(message));
+            steps_left -= usize::from(message.is_step());
             request.in_front.push(at);
             request.cut.push(cut_to.is_some());
             if cut_to.is_none() {
@@ -135,11 +135,7 @@ impl<'a> Request<'a> {
 
 /// Returns the place of the newest step: everything before it was in the request that it answers.
 pub fn newest_step<M: AsRef<Message>>(transcript: &[M]) -> Option<usize> {
-    transcript.iter().rposition(|message| is_step(message.as_ref()))
-}
-
-fn is_step(message: &Message) -> bool {
-    message.role == Role::Assistant && message.standing == MessageKind::Normal
+    transcript.iter().rposition(|message| message.as_ref().is_step())
 }
 
 /// The message that an operation stands at.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::transcript::{CallState, Part, ToolCall};
+use crate::transcript::{CallState, MessageKind, Part, Role, ToolCall};
 
 fn message(id: &str, role: Role, calls: usize) -> Message {
     let call = |n| Part {

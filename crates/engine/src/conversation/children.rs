@@ -3,11 +3,10 @@
 use callstack_core::transcript::{PartBody, Role};
 
 use super::snapshot::Snapshot;
-use super::{Conversation, PATIENCE, ReturnedTask, SyncRequest};
+use super::{Conversation, ReturnedTask, SyncRequest};
 use crate::conversation::sync::Conversations;
 use crate::error::EngineError;
 use crate::lock::lock;
-use crate::sessions::Sessions;
 use crate::subagents::Subagents;
 
 impl Conversation {
@@ -18,14 +17,6 @@ impl Conversation {
             PartBody::Text { synthetic: false, head, .. } if !head.is_empty() => Some(head.clone()),
             _ => None,
         })
-    }
-}
-
-impl Sessions {
-    /// Waits a little until the session's messages are on the disk.
-    pub(crate) fn written(&self, conversation: &Conversation) -> Result<(), EngineError> {
-        self.recorder()?.flush(conversation.ticket, PATIENCE);
-        Ok(())
     }
 }
 

@@ -11,12 +11,11 @@ use callstack_core::transcript::{MessageKind, SpanOrigin, newest_summary};
 use callstack_store::View;
 use serde_json::Value;
 
-use super::folding::PATIENCE;
 use super::observed::Observed;
-use super::stale::is_step;
 use super::{Conversation, HostMessage, SyncRequest};
 use crate::conversation::fork::Forks;
 use crate::error::EngineError;
+use crate::recorder::PATIENCE;
 
 /// Sessions that are compared with a fork at most.
 const COMPARED: usize = 8;
@@ -98,7 +97,7 @@ impl Copied {
     /// The steps that the original never showed: nothing is known of the requests for them.
     pub(super) fn not_copied(&self, shown: &[HostMessage]) -> Vec<String> {
         let copies = shown.iter().zip(&self.copies);
-        let own = copies.filter(|(shown, (_, of))| of.is_none() && is_step(&shown.message));
+        let own = copies.filter(|(shown, (_, of))| of.is_none() && shown.message.is_step());
         own.map(|(shown, _)| shown.message.id.clone()).collect()
     }
 

@@ -12,12 +12,12 @@ use callstack_core::transcript::{Fold, Held, Span};
 use callstack_store::{Change, View};
 
 use super::Conversation;
-use super::folding::PATIENCE;
 use crate::assembly::Contexts;
 use crate::assembly::open_now::Saying;
 use crate::error::EngineError;
 use crate::evidence::{SpanReader, taken};
 use crate::kernel::Kernel;
+use crate::recorder::PATIENCE;
 use crate::sessions::Sessions;
 
 /// The treatment of a text while the last step of its span is not stored.

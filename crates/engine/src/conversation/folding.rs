@@ -1,7 +1,6 @@
 //! Decides which finished spans go out folded: those that are worth it, and are on the disk.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use callstack_core::event::Event;
 use callstack_core::fold::{Folded, Input, Weighed, fold, weigh};
@@ -14,11 +13,8 @@ use crate::conversation::fixing::Fixing;
 use crate::error::EngineError;
 use crate::evidence::SpanReader;
 use crate::kernel::Kernel;
+use crate::recorder::PATIENCE;
 use crate::sessions::Sessions;
-
-/// The time that each wait for a span to be on the disk takes at most, somewhat less than the host waits for an answer.
-/// A span that is not there by then is folded at the next call.
-pub(super) const PATIENCE: Duration = Duration::from_millis(150);
 
 impl Conversation {
     pub(super) fn input<'a>(&'a self, live: &'a [Span]) -> Input<'a, Entry> {

@@ -20,11 +20,11 @@ use callstack_store::{StoreError, StoredMask, View};
 
 use super::Conversation;
 use super::entry::Looked;
-use super::folding::PATIENCE;
 use super::notes::{LEAVING, note};
 use crate::conversation::folding::Folding;
 use crate::error::EngineError;
 use crate::generator::READ;
+use crate::recorder::PATIENCE;
 use crate::settings::{Level, MaskOutputs, Settings};
 
 /// The state of masking in this process.

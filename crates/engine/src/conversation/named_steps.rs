@@ -11,13 +11,13 @@ use callstack_core::frame::{FrameNum, Status};
 use callstack_core::masking::outputs::Request;
 use callstack_core::named_steps::{Doing, NamedSteps, Step, name_of, naming, steps_to_name};
 use callstack_core::transcript::{
-    Anchor, CallState, FoldOp, Message, MessageKind, Role, Span, SpanOrigin, ToolCall,
+    Anchor, CallState, FoldOp, Message, Role, Span, SpanOrigin, ToolCall,
 };
 use callstack_store::View;
 
 use super::Conversation;
 use super::entry::Looked;
-use super::folding::{PATIENCE, live};
+use super::folding::live;
 use super::notes::note;
 use crate::conversation::files_before::StepQueries;
 use crate::conversation::folding::Folding;
@@ -25,6 +25,7 @@ use crate::error::EngineError;
 use crate::evidence::SpanReader;
 use crate::lock::lock;
 use crate::queries::Queries;
+use crate::recorder::PATIENCE;
 use crate::settings::{Level, Settings};
 use crate::work::message_of;
 
@@ -89,10 +90,6 @@ fn commits(call: &ToolCall) -> bool {
     matches!(&call.action, Action::Ran(command) if command.contains("git commit"))
 }
 
-fn is_step(message: &Message) -> bool {
-    message.role == Role::Assistant && message.standing == MessageKind::Normal
-}
-
 impl Conversation {
     /// Characters that calls returned in so many messages at the beginning.
     fn returned_up_to(&self, messages: usize) -> usize {
@@ -137,7 +134,7 @@ impl Conversation {
 
     /// The newest call, where it is work that has a result.
     fn newest_call(&self) -> Option<Anchor> {
-        let newest = self.last().filter(|message| is_step(message))?;
+        let newest = self.last().filter(|message| message.is_step())?;
         let last = newest.calls().rfind(|call| is_work(call))?;
         Some(Anchor { message: Some(newest.id.clone()), call: Some(last.id.clone()) })
     }
@@ -172,8 +169,8 @@ impl Conversation {
     /// files as they are now: where the agent reads after it has tried something.
     pub(super) fn looks_after_trying(&self) -> Option<&str> {
         let doing = |message: &Message| Doing::of(message.calls().map(|call| call.tool.as_str()));
-        let newest = self.last().filter(|message| is_step(message))?;
-        let mut before = self.messages().rev().skip(1).take_while(|message| is_step(message));
+        let newest = self.last().filter(|message| message.is_step())?;
+        let mut before = self.messages().rev().skip(1).take_while(|message| message.is_step());
         let looks =
             doing(newest) == Some(Doing::Looking) && before.find_map(doing) == Some(Doing::Trying);
         looks.then_some(newest.id.as_str())
@@ -191,7 +188,7 @@ impl Conversation {
     fn read(&self, live: &[Span], request: &Request<'_>, at: usize) -> Option<Read> {
         let entry = &self.transcript[at];
         let message = &entry.message;
-        if !is_step(message) {
+        if !message.is_step() {
             return None;
         }
         let all = entry.weight.all;

@@ -9,12 +9,11 @@ use callstack_core::fold::{Note, Placement};
 use callstack_core::named_steps::is_ours;
 use callstack_core::returned::RENDERER_VERSION;
 use callstack_core::session_state::RenderedText;
-use callstack_core::transcript::{CallState, Role, Span, SpanOrigin, ToolCall};
+use callstack_core::transcript::{CallState, Message, Role, Span, SpanOrigin, ToolCall};
 use callstack_store::{StoreError, View};
 
 use super::Conversation;
 use super::snapshot::Snapshot;
-use super::watch::is_user_turn;
 use crate::autonomy::{Boundary, Proposal, Suggestions};
 use crate::compaction::{Compactions, notice_of};
 use crate::delegations::Delegation;
@@ -267,7 +266,7 @@ impl Conversation {
 
     /// Where in the work the newest message stands.
     fn boundary(&self) -> Boundary {
-        let said = self.messages().rposition(is_user_turn);
+        let said = self.messages().rposition(Message::is_user_turn);
         let user = said.map(|at| self.transcript[at].message.id.as_str());
         let open = self.listed_items(user);
         if open.as_ref().is_some_and(Vec::is_empty) {

@@ -112,7 +112,7 @@ pub(super) fn summary_among<'a>(
 /// Whether a message is a step of the model that was never shown before. What was is that of which something may be
 /// known already: that its reasoning is stale, or that its outputs are masked.
 fn is_new_step(conversation: &Conversation, message: &Message) -> bool {
-    stale::is_step(message) && !conversation.order.contains_key(&message.id)
+    message.is_step() && !conversation.order.contains_key(&message.id)
 }
 
 /// Whether messages may have been undone, or come back, since the host's last call.
@@ -125,5 +125,5 @@ fn may_be_undone(conversation: &Conversation, request: &SyncRequest) -> bool {
 fn begins_with_steps(conversation: &Conversation, request: &SyncRequest) -> bool {
     let newest = request.shown.iter().rposition(|it| it.message.role == Role::User);
     let earlier = request.shown.iter().take(newest.unwrap_or(0));
-    conversation.order.is_empty() && earlier.map(|it| &it.message).any(stale::is_step)
+    conversation.order.is_empty() && earlier.map(|it| &it.message).any(Message::is_step)
 }

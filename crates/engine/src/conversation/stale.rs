@@ -4,7 +4,7 @@
 
 use callstack_core::event::Event;
 use callstack_core::session_state::{SessionState, StaleReach};
-use callstack_core::transcript::{Message, MessageKind, Role};
+use callstack_core::transcript::Message;
 use callstack_store::{StoreError, View};
 
 use super::copied::Copied;
@@ -76,7 +76,7 @@ pub(super) fn unwitnessed(conversation: &Conversation, request: &SyncRequest) ->
     if request.applied > 0 || (request.applied == 0 && !cold) {
         return Vec::new();
     }
-    let steps = request.shown.iter().map(|shown| &shown.message).filter(|it| is_step(it));
+    let steps = request.shown.iter().map(|shown| &shown.message).filter(|it| it.is_step());
     let last = steps.clone().next_back().filter(|_| request.applied == -1);
     let unknown = steps.filter(|step| !conversation.order.contains_key(&step.id));
     let mut found: Vec<String> = unknown.chain(last).map(|step| step.id.clone()).collect();
@@ -84,14 +84,10 @@ pub(super) fn unwitnessed(conversation: &Conversation, request: &SyncRequest) ->
     found
 }
 
-pub(super) fn is_step(message: &Message) -> bool {
-    message.role == Role::Assistant && message.standing == MessageKind::Normal
-}
-
 impl Conversation {
     /// The last message, if the model has written anything yet.
     fn written_until(&self) -> Option<&str> {
-        let any = self.messages().any(is_step);
+        let any = self.messages().any(Message::is_step);
         self.last().filter(|_| any).map(|message| message.id.as_str())
     }
 

@@ -2,7 +2,7 @@
 
 use callstack_core::autonomy::{Observer, Seen};
 use callstack_core::frame::Frame;
-use callstack_core::transcript::{Message, MessageKind, PartBody, Role, Span, SpanNum};
+use callstack_core::transcript::{Message, MessageKind, Role, Span, SpanNum};
 
 use super::entry::Entry;
 use super::{Conversation, HostMessage};
@@ -105,14 +105,5 @@ impl Conversation {
 /// Whether a message is of the model or the user, not of the host.
 fn is_seen(message: &Message) -> bool {
     message.standing == MessageKind::Normal
-        && (message.role == Role::Assistant || is_user_turn(message))
-}
-
-pub(super) fn is_user_turn(message: &Message) -> bool {
-    message.role == Role::User
-        && message.standing == MessageKind::Normal
-        && message
-            .parts
-            .iter()
-            .any(|part| matches!(part.body, PartBody::Text { synthetic: false, .. }))
+        && (message.role == Role::Assistant || message.is_user_turn())
 }

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use callstack_core::decide::Command;
-use callstack_core::frame::{Artifact, FrameNum};
+use callstack_core::frame::{Artifact, FrameNum, Status};
 use callstack_core::transcript::Span;
 
 use super::Conversation;
@@ -67,6 +67,38 @@ impl FileWrites {
         let written = Written { call: call.to_owned(), artifacts: artifacts.collect() };
         conversation.written.push(written);
         Ok(())
+    }
+
+    /// Records files that a tool wrote as artifacts of the frame that the step belongs to.
+    pub(crate) fn files_written(&self, session: &str, files: &[String]) -> Result<(), EngineError> {
+        let Some(frame) = self.working_frame(session)? else { return Ok(()) };
+        for file in files {
+            let (path, hash) = self.kernel.env().project_file(file);
+            self.frames
+                .change(&Command::AddArtifact { frame, artifact: Artifact { path, hash } })?;
+        }
+        Ok(())
+    }
+
+    /// Returns the frame that a session's current step belongs to: the one that was open when the step began, even if
+    /// the step has a push, or the active one if that has ended.
+    pub(crate) fn working_frame(&self, session: &str) -> Result<Option<FrameNum>, EngineError> {
+        let step = {
+            let conversation = self.sessions.conversation(session);
+            let conversation = lock(&conversation);
+            conversation.step_frame
+        };
+        match step {
+            Some(step)
+                if self
+                    .queries
+                    .frame(step)
+                    .is_ok_and(|frame| frame.status == Status::InProgress) =>
+            {
+                Ok(Some(step))
+            }
+            _ => self.queries.active(session),
+        }
     }
 
     /// Records files whose frames were not known when they were written.
