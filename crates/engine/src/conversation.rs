@@ -27,6 +27,7 @@ pub(crate) mod results;
 pub(crate) mod snapshot;
 pub(crate) mod stale;
 pub(crate) mod sync;
+mod sync_request;
 #[cfg(test)]
 mod transactions_tests;
 pub(crate) mod undo;
@@ -53,7 +54,7 @@ use watch::Watch;
 
 use crate::recorder::{PATIENCE, Recorder, Ticket};
 pub use host_message::{HostMessage, ReturnedTask};
-pub use sync::{SyncAnswer, SyncRequest};
+pub use sync_request::{SyncAnswer, SyncRequest};
 
 /// The epoch of a session that was never compacted.
 pub(crate) const START: &str = "start";

@@ -175,7 +175,6 @@ impl Engine {
         let steps = Arc::new(StepQueries::new(&kernel, &sessions, &files));
         let conversations = Arc::new(Conversations::new(
             &kernel,
-            &queries,
             &frames,
             &sessions,
             &files,

@@ -56,8 +56,8 @@ impl Queries {
 
 /// The frames of subagents' sessions: their beginnings and ends.
 pub(crate) struct Subagents {
-    kernel: Arc<Kernel>,
-    queries: Arc<Queries>,
+    pub(crate) kernel: Arc<Kernel>,
+    pub(crate) queries: Arc<Queries>,
     frames: Arc<Frames>,
     span_reader: Arc<SpanReader>,
     spans: Arc<SpanEvidence>,

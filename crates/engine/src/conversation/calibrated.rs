@@ -5,8 +5,8 @@ use callstack_core::session_state::SessionState;
 
 use super::Conversation;
 use crate::calibration::Calibration;
-use crate::conversation::sync::Conversations;
 use crate::error::EngineError;
+use crate::kernel::Kernel;
 
 impl Conversation {
     pub(super) fn calibration(&self) -> Calibration {
@@ -14,24 +14,22 @@ impl Conversation {
     }
 }
 
-impl Conversations {
-    /// Keeps a factor that has changed, which it does in few steps.
-    pub(super) fn keep_calibration(
-        &self,
-        conversation: &mut Conversation,
-        session: &str,
-    ) -> Result<(), EngineError> {
-        let percent = conversation.calibration().percent();
-        if conversation.calibrated == Some(percent) {
-            return Ok(());
-        }
-        let kept = self.kernel.read(|view| view.tokens_per_estimate(session))?;
-        if kept.unwrap_or_else(|| Calibration::default().percent()) != percent {
-            let state = SessionState::TokensPerEstimate { percent };
-            let event = Event::SessionStateSet { session: session.to_owned(), state };
-            self.kernel.write(|change| change.append(self.kernel.now(), &[event]))?;
-        }
-        conversation.calibrated = Some(percent);
-        Ok(())
+/// Keeps a factor that has changed, which it does in few steps.
+pub(super) fn keep_calibration(
+    kernel: &Kernel,
+    conversation: &mut Conversation,
+    session: &str,
+) -> Result<(), EngineError> {
+    let percent = conversation.calibration().percent();
+    if conversation.calibrated == Some(percent) {
+        return Ok(());
     }
+    let kept = kernel.read(|view| view.tokens_per_estimate(session))?;
+    if kept.unwrap_or_else(|| Calibration::default().percent()) != percent {
+        let state = SessionState::TokensPerEstimate { percent };
+        let event = Event::SessionStateSet { session: session.to_owned(), state };
+        kernel.write(|change| change.append(kernel.now(), &[event]))?;
+    }
+    conversation.calibrated = Some(percent);
+    Ok(())
 }

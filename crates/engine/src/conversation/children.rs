@@ -4,7 +4,6 @@ use callstack_core::transcript::{PartBody, Role};
 
 use super::snapshot::Snapshot;
 use super::{Conversation, ReturnedTask, SyncRequest};
-use crate::conversation::sync::Conversations;
 use crate::error::EngineError;
 use crate::lock::lock;
 use crate::subagents::Subagents;
@@ -35,9 +34,7 @@ impl Subagents {
             .filter(|shown| !conversation.order.contains_key(&shown.message.id));
         Ok(fresh.flat_map(|shown| shown.tasks.clone()).collect())
     }
-}
 
-impl Conversations {
     /// Gives a child session that had none a frame, once it has proved to be worth one. Returns whether it got one now.
     pub(super) fn frame_if_deserved(
         &self,
@@ -65,7 +62,7 @@ impl Conversations {
         let by_user =
             request.shown.iter().find(|it| it.message.role == Role::User && !it.words.is_empty());
         let words = conversation.first_words().or_else(|| by_user.map(|it| it.words.clone()));
-        self.subagents.frame_child(&request.session, &known.host, &words.unwrap_or_default())?;
+        self.frame_child(&request.session, &known.host, &words.unwrap_or_default())?;
         conversation.frameless = Some(false);
         Ok(true)
     }

@@ -7,20 +7,12 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use alignment::{Copy, align};
-use callstack_core::transcript::{MessageKind, SpanOrigin, newest_summary};
+use callstack_core::transcript::{MessageKind, newest_summary};
 use callstack_store::View;
 use serde_json::Value;
 
-use super::observed::Observed;
-use super::{Conversation, HostMessage, SyncRequest};
-use crate::conversation::fork::Forks;
+use super::HostMessage;
 use crate::error::EngineError;
-use crate::recorder::PATIENCE;
-
-/// Sessions that are compared with a fork at most.
-const COMPARED: usize = 8;
-/// Messages at the beginning of a session by which it is seen whether comparing is worth it: hosts change some.
-const FIRST: usize = 4;
 
 /// The fields in which a copy differs.
 const OWN: &[&str] = &["id", "messageID", "parentID", "sessionID", "tail_start_id"];
@@ -37,11 +29,12 @@ pub(super) struct Copied {
     /// The place of the summary that the fork begins with, and its id.
     summary: Option<(usize, String)>,
     /// The number of copies that were recognized by their content.
-    alike: usize,
+    pub(super) alike: usize,
 }
 
 impl Copied {
-    fn of_session(
+    /// Compares the messages of a session with those that another one shows.
+    pub(super) fn of_session(
         view: &View<'_>,
         session: String,
         shown: &[HostMessage],
@@ -114,93 +107,8 @@ impl Copied {
     }
 }
 
-impl Forks {
-    /// The session that a newly seen one was copied from, if it was.
-    pub(super) fn copied(
-        &self,
-        conversation: &Conversation,
-        request: &SyncRequest,
-        observed: &Observed,
-    ) -> Result<Option<Copied>, EngineError> {
-        let opened = &observed.opened;
-        let spans = &conversation.spans;
-        let known = |call: &str| spans.iter().any(|span| span.open.call.as_deref() == Some(call));
-        if !conversation.transcript.is_empty() || opened.iter().any(|(call, _)| known(call)) {
-            return Ok(None);
-        }
-        let summary = observed.summary.as_ref().filter(|summary| {
-            !summary.text.trim().is_empty()
-                && !conversation.order.contains_key(&summary.message)
-                && spans.iter().all(|span| span.origin == SpanOrigin::Root)
-        });
-        let session = &request.session;
-        // Frames that are named in the original are named in the copy, too, which may show none.
-        let named = if conversation.order.is_empty() {
-            let calls: Vec<&str> = request.shown.iter().flat_map(calls).collect();
-            self.kernel.read(|view| view.sessions_that_name(&calls, session))?
-        } else {
-            Vec::new()
-        };
-        let is_known = !opened.is_empty() || summary.is_some() || !named.is_empty();
-        if !is_known && !observed.is_from_before {
-            return Ok(None);
-        }
-        // The original may be a session of this process that has just been shown.
-        let all = self.sessions.record_since(None, session, Vec::new())?;
-        self.sessions.recorder()?.flush(all, PATIENCE);
-        self.kernel.read(|view| {
-            // Some providers restart the numbers of calls in each session: the frame must be the same, or most of the
-            // content.
-            let (mut sure, mut unsure) = (Vec::new(), Vec::new());
-            for (call, frame) in opened {
-                for span in view.spans_opened_by(call, session)?.into_iter().rev() {
-                    let same = view.frame(span.frame)?.id == *frame;
-                    if same { &mut sure } else { &mut unsure }.push(span.session);
-                }
-            }
-            if let Some(summary) = summary {
-                unsure.extend(view.sessions_with_summary(summary.text.trim(), session)?);
-            }
-            unsure.extend(named);
-            let likenesses: Vec<_> = request.shown.iter().map(|it| likeness(&it.json)).collect();
-            if !is_known {
-                // Automatic frames have no call to recognize them by.
-                for other in view.latest_sessions(session, COMPARED)? {
-                    let order = view.message_order(&other)?;
-                    let Some(last) = order.iter().take(FIRST).next_back() else { continue };
-                    let first = view.latest_between(&other, None, Some(last), u32::MAX)?;
-                    let mut first = first.iter().filter_map(|it| likeness(&it.json));
-                    if first.any(|it| likenesses.contains(&Some(it))) {
-                        unsure.push(other);
-                    }
-                }
-            }
-            let mut best: Option<Copied> = None;
-            let mut compared: Vec<String> = Vec::new();
-            let sure = sure.into_iter().map(|it| (it, true));
-            for (other, sure) in sure.chain(unsure.into_iter().map(|it| (it, false))) {
-                if compared.contains(&other) || compared.len() == COMPARED {
-                    continue;
-                }
-                compared.push(other.clone());
-                let found = Copied::of_session(view, other, &request.shown, &likenesses)?;
-                let is_copied = sure || 2 * found.alike > request.shown.len();
-                if is_copied && best.as_ref().is_none_or(|best| best.alike < found.alike) {
-                    best = Some(found);
-                }
-            }
-            Ok(best)
-        })
-    }
-}
-
-/// The calls that a message shows.
-fn calls(shown: &HostMessage) -> impl Iterator<Item = &str> {
-    shown.message.calls().map(|call| call.id.as_str())
-}
-
 /// Returns a hash of a message's content, the same for its copies.
-fn likeness(json: &str) -> Option<u64> {
+pub(super) fn likeness(json: &str) -> Option<u64> {
     let mut message: Value = serde_json::from_str(json).ok()?;
     forget_own(&mut message);
     let mut hasher = DefaultHasher::new();

@@ -8,22 +8,29 @@ use callstack_core::frame::Frame;
 use callstack_core::transcript::{Anchor, Fold, Role, Span, SpanOrigin};
 use callstack_store::View;
 
-use super::copied::Copied;
+use super::copied::{Copied, likeness};
+use super::observed::Observed;
 use super::stale::Stale;
-use super::{Conversation, named_steps, notes};
+use super::{Conversation, HostMessage, SyncRequest, named_steps, notes};
 use crate::error::EngineError;
 use crate::frames::Frames;
 use crate::kernel::Kernel;
 use crate::queries::Queries;
+use crate::recorder::PATIENCE;
 use crate::sessions::Sessions;
 use crate::system::SystemPrompts;
 
+/// Sessions that are compared with a fork at most.
+const COMPARED: usize = 8;
+/// Messages at the beginning of a session by which it is seen whether comparing is worth it: hosts change some.
+const FIRST: usize = 4;
+
 /// Gives forks of sessions frames of their own.
 pub(crate) struct Forks {
-    pub(crate) kernel: Arc<Kernel>,
+    kernel: Arc<Kernel>,
     queries: Arc<Queries>,
     frames: Arc<Frames>,
-    pub(crate) sessions: Arc<Sessions>,
+    sessions: Arc<Sessions>,
     system: Arc<SystemPrompts>,
 }
 
@@ -42,6 +49,84 @@ impl Forks {
             sessions: Arc::clone(sessions),
             system: Arc::clone(system),
         }
+    }
+
+    /// The session that a newly seen one was copied from, if it was.
+    pub(super) fn copied(
+        &self,
+        conversation: &Conversation,
+        request: &SyncRequest,
+        observed: &Observed,
+    ) -> Result<Option<Copied>, EngineError> {
+        let opened = &observed.opened;
+        let spans = &conversation.spans;
+        let known = |call: &str| spans.iter().any(|span| span.open.call.as_deref() == Some(call));
+        if !conversation.transcript.is_empty() || opened.iter().any(|(call, _)| known(call)) {
+            return Ok(None);
+        }
+        let summary = observed.summary.as_ref().filter(|summary| {
+            !summary.text.trim().is_empty()
+                && !conversation.order.contains_key(&summary.message)
+                && spans.iter().all(|span| span.origin == SpanOrigin::Root)
+        });
+        let session = &request.session;
+        // Frames that are named in the original are named in the copy, too, which may show none.
+        let named = if conversation.order.is_empty() {
+            let calls: Vec<&str> = request.shown.iter().flat_map(calls).collect();
+            self.kernel.read(|view| view.sessions_that_name(&calls, session))?
+        } else {
+            Vec::new()
+        };
+        let is_known = !opened.is_empty() || summary.is_some() || !named.is_empty();
+        if !is_known && !observed.is_from_before {
+            return Ok(None);
+        }
+        // The original may be a session of this process that has just been shown.
+        let all = self.sessions.record_since(None, session, Vec::new())?;
+        self.sessions.recorder()?.flush(all, PATIENCE);
+        self.kernel.read(|view| {
+            // Some providers restart the numbers of calls in each session: the frame must be the same, or most of the
+            // content.
+            let (mut sure, mut unsure) = (Vec::new(), Vec::new());
+            for (call, frame) in opened {
+                for span in view.spans_opened_by(call, session)?.into_iter().rev() {
+                    let same = view.frame(span.frame)?.id == *frame;
+                    if same { &mut sure } else { &mut unsure }.push(span.session);
+                }
+            }
+            if let Some(summary) = summary {
+                unsure.extend(view.sessions_with_summary(summary.text.trim(), session)?);
+            }
+            unsure.extend(named);
+            let likenesses: Vec<_> = request.shown.iter().map(|it| likeness(&it.json)).collect();
+            if !is_known {
+                // Automatic frames have no call to recognize them by.
+                for other in view.latest_sessions(session, COMPARED)? {
+                    let order = view.message_order(&other)?;
+                    let Some(last) = order.iter().take(FIRST).next_back() else { continue };
+                    let first = view.latest_between(&other, None, Some(last), u32::MAX)?;
+                    let mut first = first.iter().filter_map(|it| likeness(&it.json));
+                    if first.any(|it| likenesses.contains(&Some(it))) {
+                        unsure.push(other);
+                    }
+                }
+            }
+            let mut best: Option<Copied> = None;
+            let mut compared: Vec<String> = Vec::new();
+            let sure = sure.into_iter().map(|it| (it, true));
+            for (other, sure) in sure.chain(unsure.into_iter().map(|it| (it, false))) {
+                if compared.contains(&other) || compared.len() == COMPARED {
+                    continue;
+                }
+                compared.push(other.clone());
+                let found = Copied::of_session(view, other, &request.shown, &likenesses)?;
+                let is_copied = sure || 2 * found.alike > request.shown.len();
+                if is_copied && best.as_ref().is_none_or(|best| best.alike < found.alike) {
+                    best = Some(found);
+                }
+            }
+            Ok(best)
+        })
     }
 
     /// Copies the frames that a newly seen session works in or has folded: those whose opening calls it
@@ -119,6 +204,11 @@ impl Forks {
         self.kernel.write(|change| change.append(self.kernel.now(), &marks))?;
         Ok(())
     }
+}
+
+/// The calls that a message shows.
+fn calls(shown: &HostMessage) -> impl Iterator<Item = &str> {
+    shown.message.calls().map(|call| call.id.as_str())
 }
 
 /// Whether more is sent for a folded span than its own text: lines that name its frame, where the user spoke in

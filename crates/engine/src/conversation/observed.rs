@@ -3,7 +3,7 @@
 use callstack_core::transcript::{Message, Role, newest_summary};
 
 use super::copied::Copied;
-use super::{Conversation, HostMessage, START, SyncRequest, stale};
+use super::{Conversation, HostMessage, START, SyncRequest};
 use crate::compaction::Summary;
 
 /// A request that was compared with those before it. Its stages need nothing else of it.
@@ -45,7 +45,7 @@ impl Observed {
         framed: bool,
         epoch: String,
     ) -> Self {
-        let unwitnessed = stale::unwitnessed(conversation, request);
+        let unwitnessed = unwitnessed(conversation, request);
         let adds_steps_alone = conversation.framed == Some(framed)
             && request.keep == conversation.transcript.len()
             && request.shown.iter().all(|shown| is_new_step(conversation, &shown.message))
@@ -107,6 +107,21 @@ pub(super) fn summary_among<'a>(
     let newest = newest_summary(transcript)?.checked_sub(known)?;
     let text = shown[newest].summary.clone()?;
     Some(Summary { message: shown[newest].message.id.clone(), text })
+}
+
+/// Returns the steps whose requests may have gone out without our texts: the last one, if the host says so, and those
+/// that were made without any report. A host that continues with an answer of ours had it for all of them.
+fn unwitnessed(conversation: &Conversation, request: &SyncRequest) -> Vec<String> {
+    let cold = conversation.transcript.is_empty();
+    if request.applied > 0 || (request.applied == 0 && !cold) {
+        return Vec::new();
+    }
+    let steps = request.shown.iter().map(|shown| &shown.message).filter(|it| it.is_step());
+    let last = steps.clone().next_back().filter(|_| request.applied == -1);
+    let unknown = steps.filter(|step| !conversation.order.contains_key(&step.id));
+    let mut found: Vec<String> = unknown.chain(last).map(|step| step.id.clone()).collect();
+    found.dedup();
+    found
 }
 
 /// Whether a message is a step of the model that was never shown before. What was is that of which something may be

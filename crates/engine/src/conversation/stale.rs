@@ -7,12 +7,12 @@ use callstack_core::session_state::{SessionState, StaleReach};
 use callstack_core::transcript::Message;
 use callstack_store::{StoreError, View};
 
+use super::Conversation;
 use super::copied::Copied;
 use super::observed::Observed;
 use super::snapshot::Snapshot;
-use super::{Conversation, SyncRequest};
-use crate::conversation::sync::Conversations;
 use crate::error::EngineError;
+use crate::kernel::Kernel;
 use crate::settings::Placement;
 
 /// The stale messages of a session.
@@ -69,21 +69,6 @@ fn mark(session: &str, reach: StaleReach, message: &str) -> Event {
     Event::SessionStateSet { session: session.to_owned(), state }
 }
 
-/// Returns the steps whose requests may have gone out without our texts: the last one, if the host says so, and those
-/// that were made without any report. A host that continues with an answer of ours had it for all of them.
-pub(super) fn unwitnessed(conversation: &Conversation, request: &SyncRequest) -> Vec<String> {
-    let cold = conversation.transcript.is_empty();
-    if request.applied > 0 || (request.applied == 0 && !cold) {
-        return Vec::new();
-    }
-    let steps = request.shown.iter().map(|shown| &shown.message).filter(|it| it.is_step());
-    let last = steps.clone().next_back().filter(|_| request.applied == -1);
-    let unknown = steps.filter(|step| !conversation.order.contains_key(&step.id));
-    let mut found: Vec<String> = unknown.chain(last).map(|step| step.id.clone()).collect();
-    found.dedup();
-    found
-}
-
 impl Conversation {
     /// The last message, if the model has written anything yet.
     fn written_until(&self) -> Option<&str> {
@@ -115,45 +100,43 @@ impl Conversation {
     }
 }
 
-impl Conversations {
-    /// Marks the steps that are stale at this call. Returns whether the marks stay until something else happens.
-    pub(super) fn mark_stale(
-        &self,
-        conversation: &mut Conversation,
-        observed: &Observed,
-        snapshot: &Snapshot,
-    ) -> Result<bool, EngineError> {
-        // The request that this call is for will be the first with a system prompt of ours; the mark
-        // is kept once that prompt is.
-        let placement = snapshot.settings.placement;
-        if placement == Placement::Output
-            && let Some(until) = conversation.written_until().map(str::to_owned)
-            && snapshot.system.is_none()
-        {
-            conversation.stale.until_system = Some(until);
-            return Ok(false);
-        }
-        conversation.stale.until_system = None;
-        let Observed { session, unwitnessed, .. } = observed;
-        let mut steps = unwitnessed.clone();
-        steps.retain(|step| !conversation.stale.steps.contains(step));
-        let mut marks: Vec<_> =
-            steps.iter().map(|step| mark(session, StaleReach::Step, step)).collect();
-        conversation.stale.steps.extend(steps);
-        // A step that the host keeps after its summary may be shown there for the first time: by the order of first
-        // appearance it is newer than the summary.
-        if placement == Placement::System
-            && let Some(summary) = conversation.summary().map(str::to_owned)
-            && !conversation.stale.summaries.contains(&summary)
-        {
-            marks.extend(conversation.mark_for_new_system(session));
-            marks.push(mark(session, StaleReach::Summary, &summary));
-            conversation.go_stale();
-            conversation.stale.summaries.push(summary);
-        }
-        if !marks.is_empty() {
-            self.kernel.write(|change| change.append(self.kernel.now(), &marks))?;
-        }
-        Ok(true)
+/// Marks the steps that are stale at this call. Returns whether the marks stay until something else happens.
+pub(super) fn mark_stale(
+    kernel: &Kernel,
+    conversation: &mut Conversation,
+    observed: &Observed,
+    snapshot: &Snapshot,
+) -> Result<bool, EngineError> {
+    // The request that this call is for will be the first with a system prompt of ours; the mark
+    // is kept once that prompt is.
+    let placement = snapshot.settings.placement;
+    if placement == Placement::Output
+        && let Some(until) = conversation.written_until().map(str::to_owned)
+        && snapshot.system.is_none()
+    {
+        conversation.stale.until_system = Some(until);
+        return Ok(false);
     }
+    conversation.stale.until_system = None;
+    let Observed { session, unwitnessed, .. } = observed;
+    let mut steps = unwitnessed.clone();
+    steps.retain(|step| !conversation.stale.steps.contains(step));
+    let mut marks: Vec<_> =
+        steps.iter().map(|step| mark(session, StaleReach::Step, step)).collect();
+    conversation.stale.steps.extend(steps);
+    // A step that the host keeps after its summary may be shown there for the first time: by the order of first
+    // appearance it is newer than the summary.
+    if placement == Placement::System
+        && let Some(summary) = conversation.summary().map(str::to_owned)
+        && !conversation.stale.summaries.contains(&summary)
+    {
+        marks.extend(conversation.mark_for_new_system(session));
+        marks.push(mark(session, StaleReach::Summary, &summary));
+        conversation.go_stale();
+        conversation.stale.summaries.push(summary);
+    }
+    if !marks.is_empty() {
+        kernel.write(|change| change.append(kernel.now(), &marks))?;
+    }
+    Ok(true)
 }

@@ -4,14 +4,15 @@ use std::sync::Arc;
 
 use callstack_core::fold::{Folded, Input, fold};
 use callstack_core::framing::identity_of;
-use callstack_core::transcript::{Anchor, FoldOp, Role};
+use callstack_core::transcript::{Anchor, Role};
 use callstack_store::MessageBody;
 
 use super::fixing::Unshown;
 use super::folding::live;
 use super::observed::{Observed, epoch_of, summary_among};
 use super::snapshot::Snapshot;
-use super::{Conversation, HostMessage};
+use super::sync_request::{SyncAnswer, SyncRequest, common};
+use super::{Conversation, HostMessage, calibrated, mode, stale};
 use crate::compaction::{Came, Compactions};
 use crate::conversation::fixing::Fixing;
 use crate::conversation::folding::Folding;
@@ -24,7 +25,6 @@ use crate::error::EngineError;
 use crate::frames::Frames;
 use crate::kernel::Kernel;
 use crate::lock::lock;
-use crate::queries::Queries;
 use crate::session::UserTurns;
 use crate::sessions::Sessions;
 use crate::settings::Settings;
@@ -32,54 +32,15 @@ use crate::subagents::Subagents;
 use crate::vanished::Presence;
 use crate::work_tree::FileStates;
 
-/// A host is about to call its model.
-#[derive(Clone, Debug)]
-pub struct SyncRequest {
-    /// The session.
-    pub session: String,
-    /// The host.
-    pub host: String,
-    /// Whether the call is the host's own, for a compaction: it lacks the newest messages.
-    pub compacting: bool,
-    /// How many messages at the beginning are as they were at the last sync.
-    pub keep: usize,
-    /// The messages after these.
-    pub shown: Vec<HostMessage>,
-    /// How many operations the host holds, all from answers of this process.
-    pub ops: usize,
-    /// The serial of the answer whose operations were applied to the host's last request to the model: 0 if there was
-    /// no request yet, -1 if that lacked our operations or our system prompt.
-    pub applied: i64,
-    /// The serial of the newest answer that the host holds; 0 without one.
-    pub newest: i64,
-}
-
-/// The answer to a host.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum SyncAnswer {
-    /// The base that the host builds on is not known here: it should send everything.
-    All,
-    /// The operations: the first `keep` that the host holds, and then these.
-    Ops {
-        /// Grows with every answer, across restarts too.
-        serial: i64,
-        /// How many operations of the host stay.
-        keep: usize,
-        /// The operations after these.
-        ops: Vec<FoldOp>,
-    },
-}
-
 /// Follows the sessions of hosts, and answers with the operations for their requests.
 pub(crate) struct Conversations {
-    pub(crate) kernel: Arc<Kernel>,
-    pub(crate) queries: Arc<Queries>,
+    kernel: Arc<Kernel>,
     frames: Arc<Frames>,
     sessions: Arc<Sessions>,
     files: Arc<FileStates>,
     fixing: Arc<Fixing>,
     compaction: Arc<Compactions>,
-    pub(crate) subagents: Arc<Subagents>,
+    subagents: Arc<Subagents>,
     framing: Arc<WorkFraming>,
     writes: Arc<FileWrites>,
     turns: Arc<UserTurns>,
@@ -97,7 +58,6 @@ impl Conversations {
     )]
     pub(crate) fn new(
         kernel: &Arc<Kernel>,
-        queries: &Arc<Queries>,
         frames: &Arc<Frames>,
         sessions: &Arc<Sessions>,
         files: &Arc<FileStates>,
@@ -115,7 +75,6 @@ impl Conversations {
     ) -> Self {
         Self {
             kernel: Arc::clone(kernel),
-            queries: Arc::clone(queries),
             frames: Arc::clone(frames),
             sessions: Arc::clone(sessions),
             files: Arc::clone(files),
@@ -157,7 +116,12 @@ impl Conversations {
         }
         let (observed, mut snapshot) = self.observe(conversation, request)?;
         if !snapshot.settings.frame_mode {
-            return Ok(self.unframed(conversation, observed.held, observed.last_serial));
+            return Ok(mode::unframed(
+                conversation,
+                self.kernel.now(),
+                observed.held,
+                observed.last_serial,
+            ));
         }
         let has_results = self.notes.deliver_results(conversation, &observed.session)?;
         if !has_results && self.is_as_before(conversation, &observed, &snapshot)? {
@@ -165,7 +129,7 @@ impl Conversations {
         }
         self.reconcile(conversation, &observed, &mut snapshot, has_results)?;
         self.frame(conversation, &observed, &mut snapshot)?;
-        let is_steady = self.mark_stale(conversation, &observed, &snapshot)?;
+        let is_steady = stale::mark_stale(&self.kernel, conversation, &observed, &snapshot)?;
         self.note(conversation, &observed, &snapshot)?;
         let folded = self.fold(conversation, &observed, &snapshot.settings)?;
         Ok(answer(conversation, &observed, folded, is_steady))
@@ -179,7 +143,7 @@ impl Conversations {
     ) -> Result<(Observed, Snapshot), EngineError> {
         let epoch = epoch_of(conversation, &request);
         let mut snapshot = self.look(conversation, &request.session, &epoch)?;
-        if self.frame_if_deserved(conversation, &request, &snapshot)? {
+        if self.subagents.frame_if_deserved(conversation, &request, &snapshot)? {
             snapshot = self.look(conversation, &request.session, &epoch)?;
         }
         let framed = snapshot.settings.frame_mode;
@@ -196,8 +160,8 @@ impl Conversations {
         conversation.ticket = self.sessions.record_since(newest, session, bodies)?;
         self.writes.give_written(conversation)?;
         self.files.follow_files(conversation, session)?;
-        self.keep_calibration(conversation, session)?;
-        self.follow_mode(conversation, session, framed)?;
+        calibrated::keep_calibration(&self.kernel, conversation, session)?;
+        mode::follow_mode(&self.kernel, conversation, session, framed)?;
         Ok((observed, snapshot))
     }
 
@@ -431,8 +395,4 @@ fn answer(
     let ops = folded.ops[keep..].to_vec();
     conversation.sent = folded.ops;
     SyncAnswer::Ops { serial: conversation.serial, keep, ops }
-}
-
-pub(super) fn common(held: &[FoldOp], new: &[FoldOp]) -> usize {
-    held.iter().zip(new).take_while(|(held, new)| held == new).count()
 }
