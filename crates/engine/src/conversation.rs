@@ -26,6 +26,7 @@ mod purged;
 pub(crate) mod results;
 pub(crate) mod snapshot;
 pub(crate) mod stale;
+pub(crate) mod stored_notes;
 pub(crate) mod sync;
 mod sync_request;
 #[cfg(test)]

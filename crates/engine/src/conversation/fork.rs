@@ -11,7 +11,7 @@ use callstack_store::View;
 use super::copied::{Copied, likeness};
 use super::observed::Observed;
 use super::stale::Stale;
-use super::{Conversation, HostMessage, SyncRequest, named_steps, notes};
+use super::{Conversation, HostMessage, SyncRequest, named_steps, stored_notes};
 use crate::error::EngineError;
 use crate::frames::Frames;
 use crate::kernel::Kernel;
@@ -188,15 +188,16 @@ impl Forks {
         let (stale, noted, masked, named) = self.kernel.read(|view| {
             Ok::<_, EngineError>((
                 Stale::kept(view, original)?,
-                notes::rows(view, original)?,
+                stored_notes::rows(view, original)?,
                 !view.session_masks(original)?.is_empty(),
                 view.named_steps(original)?,
             ))
         })?;
         let mut marks = stale.marks(session, copied);
         marks.extend(named_steps::marks(&named, session, |message| copied.of(message)));
-        marks
-            .extend(notes::marks(&noted, session, |message| copied.of(message).map(str::to_owned)));
+        marks.extend(stored_notes::marks(&noted, session, |message| {
+            copied.of(message).map(str::to_owned)
+        }));
         // The copy has parts with other ids: it begins with whole outputs, and later steps were written after masks.
         // The same holds where folds name frames, whose copies have other handles.
         let changed = masked || reworded;

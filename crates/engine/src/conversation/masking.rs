@@ -20,7 +20,7 @@ use callstack_store::{StoreError, StoredMask, View};
 
 use super::Conversation;
 use super::entry::Looked;
-use super::notes::{LEAVING, note};
+use super::stored_notes::{LEAVING, note};
 use crate::conversation::folding::Folding;
 use crate::error::EngineError;
 use crate::generator::READ;

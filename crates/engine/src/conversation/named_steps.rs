@@ -18,7 +18,7 @@ use callstack_store::View;
 use super::Conversation;
 use super::entry::Looked;
 use super::folding::live;
-use super::notes::note;
+use super::stored_notes::note;
 use crate::conversation::files_before::StepQueries;
 use crate::conversation::folding::Folding;
 use crate::error::EngineError;

@@ -7,7 +7,7 @@ use callstack_core::transcript::{Anchor, FoldOp, Role};
 use callstack_store::{StoreError, View};
 
 use super::snapshot::Snapshot;
-use super::{Conversation, notes};
+use super::{Conversation, stored_notes};
 use crate::conversation::notes::Notes;
 use crate::error::EngineError;
 use crate::kernel::outside::{SLOT, still_matters};
@@ -46,7 +46,7 @@ impl Outside {
         if outside.changes.is_empty() {
             return Ok(outside);
         }
-        for (note, once) in notes::rows(view, session)? {
+        for (note, once) in stored_notes::rows(view, session)? {
             let until = once.strip_prefix(NOTE).and_then(|until| until.parse().ok());
             outside.noted.extend(until.map(|until| (note.message.clone(), until)));
             if until.is_some() || once.starts_with(AGAIN) {
@@ -122,7 +122,7 @@ impl Notes {
             let lines: Vec<_> = changes.iter().map(|change| change.line.as_str()).collect();
             let text = changes_note(&lines, open.as_ref(), *again);
             let once = format!("{}{}", if *again { AGAIN } else { NOTE }, newest.seq);
-            events.push(notes::note(session, (&last.id, placement.clone()), &once, text));
+            events.push(stored_notes::note(session, (&last.id, placement.clone()), &once, text));
         }
         if events.is_empty() {
             return Ok(());

@@ -8,8 +8,9 @@ use callstack_core::returned::returned_late;
 use callstack_core::transcript::{CallState, Message, Role, SpanNum};
 use callstack_store::View;
 
+use super::Conversation;
+use super::stored_notes::note;
 use super::undo::{Seen, State};
-use super::{Conversation, notes};
 use crate::conversation::notes::Notes;
 use crate::conversation::undo::Undo;
 use crate::delegations::{cut_off, works_in};
@@ -55,8 +56,7 @@ impl Notes {
                 let frame = change.view().frame(delegation.frame)?;
                 let owed = self.delegation.owed(change, &frame, session)?;
                 let once = format!("errand{}", delegation.span.0);
-                let note =
-                    notes::note(session, (&last, placement.clone()), &once, returned_late(&owed));
+                let note = note(session, (&last, placement.clone()), &once, returned_late(&owed));
                 change.append(self.kernel.now(), &[note, delivered(delegation)])?;
             }
             Ok(())

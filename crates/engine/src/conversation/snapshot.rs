@@ -13,7 +13,7 @@ use callstack_store::{Change, StoredDelegation, StoredMask, View};
 
 use super::outside::Outside;
 use super::stale::Stale;
-use super::{Conversation, notes};
+use super::{Conversation, stored_notes};
 use crate::error::EngineError;
 use crate::sessions::Sessions;
 use crate::settings::Settings;
@@ -189,9 +189,9 @@ impl Kept {
         Ok(Some(Self {
             revision,
             spans: view.session_spans(session)?,
-            notes: notes::kept(view, session)?,
+            notes: stored_notes::kept(view, session)?,
             outside: Outside::kept(view, session)?,
-            leaving: notes::leaving(view, session)?,
+            leaving: stored_notes::leaving(view, session)?,
             masks: view.session_masks(session)?,
             named: view.named_steps(session)?,
             delegations: view.delegations_of(session)?,

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::Views;
 use crate::calibration::tokens_per_estimate;
-use crate::conversation::{HostMessage, START, notes};
+use crate::conversation::{HostMessage, START, stored_notes};
 use crate::error::EngineError;
 
 /// A stored message.
@@ -84,7 +84,7 @@ impl Views {
             let masks = view.session_masks(session)?.into_iter().map(|stored| stored.mask);
             Ok(ReadSession {
                 frames: frames(&spans, &places, messages.len()),
-                notes: notes::kept(view, session)?,
+                notes: stored_notes::kept(view, session)?,
                 masks: masks.collect(),
                 stale: view.stale_marks(session)?,
                 last_recorded: view.last_recorded(session)?,

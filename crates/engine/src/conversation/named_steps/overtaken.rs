@@ -10,7 +10,7 @@ use callstack_core::transcript::{Anchor, FoldOp, Message, MessageKind, Role};
 
 use crate::conversation::Conversation;
 use crate::conversation::folding::{Folding, live};
-use crate::conversation::notes::note;
+use crate::conversation::stored_notes::note;
 use crate::error::EngineError;
 
 /// Steps that are offered once more.
