@@ -3,9 +3,9 @@
 use callstack_core::autonomy::Seen;
 use callstack_core::framing::FramingMessage;
 use callstack_core::masking::outputs::Weight;
-use callstack_core::transcript::Message;
+use callstack_core::transcript::{Message, Role};
 
-use super::{HostMessage, watch};
+use super::host_message::HostMessage;
 use crate::calibration::Calibration;
 
 /// A message of the transcript, with the data that were read when the host showed it at its place.
@@ -41,7 +41,7 @@ impl Entry {
         let calibration = calibration.after(&shown);
         let maskable: usize = shown.results.iter().map(|result| result.tokens).sum();
         Self {
-            seen: watch::seen(&shown),
+            seen: seen(&shown),
             framing: framing_message(&shown),
             weight: Weight { all: shown.said + shown.heard, results: shown.results },
             results: before.map_or(0, |before| before.results) + maskable,
@@ -49,6 +49,16 @@ impl Entry {
             calibration,
             message: shown.message,
         }
+    }
+}
+
+/// Returns the data of a message that the heuristics need.
+fn seen(shown: &HostMessage) -> Seen {
+    let tokens = shown.said + shown.heard;
+    if shown.message.role == Role::User {
+        Seen::request(&shown.words, tokens)
+    } else {
+        Seen::step(shown.message.calls().map(AsRef::as_ref), tokens)
     }
 }
 

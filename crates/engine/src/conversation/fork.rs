@@ -10,8 +10,8 @@ use callstack_store::View;
 
 use super::copied::{Copied, likeness};
 use super::observed::Observed;
-use super::stale::Stale;
-use super::{Conversation, HostMessage, SyncRequest, named_steps, stored_notes};
+use super::state::stale::Stale;
+use super::{Conversation, HostMessage, SyncRequest, named_steps, stale, stored_notes};
 use crate::error::EngineError;
 use crate::frames::Frames;
 use crate::kernel::Kernel;
@@ -193,7 +193,7 @@ impl Forks {
                 view.named_steps(original)?,
             ))
         })?;
-        let mut marks = stale.marks(session, copied);
+        let mut marks = stale::marks(&stale, session, copied);
         marks.extend(named_steps::marks(&named, session, |message| copied.of(message)));
         marks.extend(stored_notes::marks(&noted, session, |message| {
             copied.of(message).map(str::to_owned)

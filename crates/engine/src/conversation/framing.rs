@@ -11,7 +11,8 @@ use std::sync::Arc;
 use callstack_core::framing::{Framer, FramingMessage, Speaker, Taken, WorkKind, open_items};
 use callstack_core::transcript::{Anchor, MessageKind, Span, SpanOrigin};
 
-use super::entry::{Entry, framing_message};
+use super::entry::framing_message;
+use super::state::framing::Framing;
 use super::{Conversation, HostMessage};
 use crate::assembly::Contexts;
 use crate::commands::Commands;
@@ -22,61 +23,6 @@ use crate::lock::lock;
 use crate::queries::Queries;
 use crate::sessions::Sessions;
 use crate::settings::{Level, Settings};
-
-/// The state of framing in this process. All of it can be restored from the transcript and the store.
-#[derive(Debug, Default)]
-pub(super) struct Framing {
-    /// Messages that the host has reported and not shown yet, such as a closing reply.
-    recorded: Vec<FramingMessage>,
-    framer: Option<Framer>,
-    /// The number of messages that the framer has read, and the frames that it was given.
-    read: usize,
-    taken: Taken,
-    /// The session's revision that `taken` was made from.
-    revision: i64,
-    /// How many of the framer's changes the store has.
-    done: usize,
-    /// How many there were when one could not be carried out: it waits for the next turn.
-    waiting: usize,
-    /// The session has fallen silent since its last call; messages that are still reported count at once.
-    resting: bool,
-    /// Whether the session is one that a user leads.
-    led_by_user: Option<bool>,
-}
-
-impl Framing {
-    pub(super) fn truncate(&mut self, keep: usize) {
-        self.recorded.clear();
-        self.resting = false;
-        if keep < self.read {
-            self.framer = None;
-        }
-    }
-
-    fn is_due(&self) -> bool {
-        let changes = self.framer.as_ref().map_or(0, |framer| framer.changes().len());
-        changes > self.done.max(self.waiting)
-    }
-
-    /// Sets the frames that exist already. Messages of the transcript that were read with other knowledge are read
-    /// again.
-    fn know(&mut self, taken: Taken, revision: i64, transcript: &[Entry]) {
-        let unread: HashSet<&str> =
-            transcript.iter().skip(self.read).map(|entry| entry.message.id.as_str()).collect();
-        let differs = |(message, places): (&String, &(usize, usize))| {
-            self.taken.after.get(message) != Some(places) && !unread.contains(message.as_str())
-        };
-        let gone = |message: &String| !taken.after.contains_key(message);
-        if taken.at_start != self.taken.at_start
-            || taken.after.iter().any(differs)
-            || self.taken.after.keys().any(gone)
-        {
-            self.framer = None;
-        }
-        self.taken = taken;
-        self.revision = revision;
-    }
-}
 
 /// Begins and ends automatic frames, under the level `auto`.
 pub(crate) struct WorkFraming {

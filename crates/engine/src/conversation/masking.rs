@@ -6,7 +6,6 @@
 
 use std::collections::{HashMap, HashSet};
 
-use callstack_core::cost::PAUSE;
 use callstack_core::event::{Event, MaskedOutput};
 use callstack_core::evidence::Activity;
 use callstack_core::fold::{Folded, Mask, Placement};
@@ -16,68 +15,14 @@ use callstack_core::masking::{self, Batch, Limits, due};
 use callstack_core::returned::{OUTLINES, announced, pressed, replaced, with_log};
 use callstack_core::text::estimate_tokens;
 use callstack_core::transcript::{FoldOp, Message, Role, ToolCall};
-use callstack_store::{StoreError, StoredMask, View};
 
 use super::Conversation;
-use super::entry::Looked;
 use super::stored_notes::{LEAVING, note};
 use crate::conversation::folding::Folding;
 use crate::error::EngineError;
 use crate::generator::READ;
 use crate::recorder::PATIENCE;
 use crate::settings::{Level, MaskOutputs, Settings};
-
-/// The state of masking in this process.
-#[derive(Debug, Default)]
-pub(super) struct Masking {
-    /// When due outputs were last determined.
-    pub(super) looked: Looked,
-    /// Whether something was due that was not on the disk yet.
-    waits: bool,
-    /// When the host called its model last.
-    called_at: Option<i64>,
-    lines: Vec<Mask>,
-    /// For each line the serial of the answer with which it was first sent.
-    serials: Vec<i64>,
-}
-
-impl Masking {
-    pub(super) fn know(&mut self, stored: Vec<StoredMask>) {
-        let stored = stored.into_iter().map(|it| (it.mask, it.settled_serial));
-        (self.lines, self.serials) = stored.unzip();
-    }
-
-    pub(super) fn lines(&self) -> &[Mask] {
-        &self.lines
-    }
-
-    /// The serial of the last answer with which lines were first sent.
-    pub(super) fn settled(&self) -> i64 {
-        self.serials.iter().copied().max().unwrap_or_default()
-    }
-
-    /// Whether the provider's cache has expired.
-    pub(super) fn has_paused(&self, now: i64) -> bool {
-        self.called_at.is_none_or(|before| now - before > PAUSE)
-    }
-
-    /// Takes note of a call of the model, or of the end of one.
-    pub(super) fn called(&mut self, now: i64) {
-        self.called_at = Some(now);
-    }
-
-    /// Takes over a session that shows `known` messages: other processes have followed them.
-    pub(super) fn load(
-        &mut self,
-        view: &View<'_>,
-        session: &str,
-        known: u64,
-    ) -> Result<(), StoreError> {
-        self.called_at = view.last_recorded(session)?;
-        self.looked.know(known);
-        Ok(())
-    }
-}
 
 impl Conversation {
     /// The weight of each message of the transcript.

@@ -16,7 +16,6 @@ use callstack_core::transcript::{
 use callstack_store::View;
 
 use super::Conversation;
-use super::entry::Looked;
 use super::folding::live;
 use super::stored_notes::note;
 use crate::conversation::files_before::StepQueries;
@@ -37,19 +36,6 @@ const LOOK: usize = 4_000;
 const LAST_CALLS: usize = 8;
 /// The same once it has committed.
 const AFTER_COMMIT: usize = 3;
-
-/// The state of naming in this process.
-#[derive(Debug, Default)]
-pub(super) struct Naming {
-    pub(super) looked: Looked,
-    named: Vec<NamedSteps>,
-}
-
-impl Naming {
-    pub(super) fn know(&mut self, named: Vec<NamedSteps>) {
-        self.named = named;
-    }
-}
 
 /// Steps that are to be named.
 struct Unnamed {

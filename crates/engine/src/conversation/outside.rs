@@ -4,58 +4,13 @@
 use callstack_core::fold::{Note, Placement};
 use callstack_core::outside::{changes_note, note_contains};
 use callstack_core::transcript::{Anchor, FoldOp, Role};
-use callstack_store::{StoreError, View};
 
+use super::Conversation;
 use super::snapshot::Snapshot;
-use super::{Conversation, stored_notes};
+use super::state::outside::{AGAIN, Changed, NOTE, Outside};
+use super::stored_notes::note;
 use crate::conversation::notes::Notes;
 use crate::error::EngineError;
-use crate::kernel::outside::{SLOT, still_matters};
-
-/// Distinguishes the note of changes from others at its place; the number of the newest event follows it.
-const NOTE: &str = "outside";
-/// The slot of a repeated note.
-const AGAIN: &str = "again outside";
-
-/// The changes of a session that a person made from outside, and how far its agent knows them.
-#[derive(Debug, Default)]
-pub(super) struct Outside {
-    changes: Vec<Changed>,
-    /// The messages with a note, each with the newest event in it.
-    noted: Vec<(String, i64)>,
-    /// All notes about changes, first and repeated.
-    notes: Vec<Note>,
-}
-
-#[derive(Debug)]
-struct Changed {
-    /// The event that holds it.
-    seq: i64,
-    line: String,
-    /// Whether the note is repeated after it has left.
-    matters: bool,
-}
-
-impl Outside {
-    pub(super) fn kept(view: &View<'_>, session: &str) -> Result<Self, StoreError> {
-        let mut changes = Vec::new();
-        for (kept, line, seq) in view.renders(session, SLOT)? {
-            changes.push(Changed { seq, line, matters: still_matters(view, &kept)? });
-        }
-        let mut outside = Self { changes, ..Self::default() };
-        if outside.changes.is_empty() {
-            return Ok(outside);
-        }
-        for (note, once) in stored_notes::rows(view, session)? {
-            let until = once.strip_prefix(NOTE).and_then(|until| until.parse().ok());
-            outside.noted.extend(until.map(|until| (note.message.clone(), until)));
-            if until.is_some() || once.starts_with(AGAIN) {
-                outside.notes.push(note);
-            }
-        }
-        Ok(outside)
-    }
-}
 
 impl Conversation {
     /// Whether there is a change that the agent does not know.
@@ -122,7 +77,7 @@ impl Notes {
             let lines: Vec<_> = changes.iter().map(|change| change.line.as_str()).collect();
             let text = changes_note(&lines, open.as_ref(), *again);
             let once = format!("{}{}", if *again { AGAIN } else { NOTE }, newest.seq);
-            events.push(stored_notes::note(session, (&last.id, placement.clone()), &once, text));
+            events.push(note(session, (&last.id, placement.clone()), &once, text));
         }
         if events.is_empty() {
             return Ok(());

@@ -18,7 +18,8 @@ use callstack_core::transcript::{Anchor, Outcome, Role, SpanOrigin};
 use callstack_store::{MessageBody, StoreError, StoredMessage};
 use serde::Serialize;
 
-use super::{HostMessage, Past};
+use super::HostMessage;
+use super::state::Past;
 use crate::call::Caller;
 use crate::conversation::framing::WorkFraming;
 use crate::error::{EngineError, Kind};

@@ -11,8 +11,8 @@ use callstack_core::session_state::{BrokenTurn, RenderedText};
 use callstack_core::transcript::Span;
 use callstack_store::{Change, StoredDelegation, StoredMask, View};
 
-use super::outside::Outside;
-use super::stale::Stale;
+use super::state::outside::Outside;
+use super::state::stale::Stale;
 use super::{Conversation, stored_notes};
 use crate::error::EngineError;
 use crate::sessions::Sessions;

@@ -5,68 +5,36 @@
 use callstack_core::event::Event;
 use callstack_core::session_state::{SessionState, StaleReach};
 use callstack_core::transcript::Message;
-use callstack_store::{StoreError, View};
 
 use super::Conversation;
 use super::copied::Copied;
 use super::observed::Observed;
 use super::snapshot::Snapshot;
+use super::state::stale::Stale;
 use crate::error::EngineError;
 use crate::kernel::Kernel;
 use crate::settings::Placement;
 
-/// The stale messages of a session.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Stale {
-    /// Messages up to which everything is stale.
-    until: Vec<String>,
-    /// Stale steps until a system prompt of ours is built, with which the mark is stored.
-    until_system: Option<String>,
-    /// Single steps.
-    pub(super) steps: Vec<String>,
-    /// Summaries for which every step that was first shown with them is marked.
-    summaries: Vec<String>,
-}
-
-impl Stale {
-    pub(super) fn kept(view: &View<'_>, session: &str) -> Result<Self, StoreError> {
-        let mut stale = Self::default();
-        for (reach, message) in view.stale_marks(session)? {
-            match reach {
-                StaleReach::Until => stale.until.push(message),
-                StaleReach::Step => stale.steps.push(message),
-                StaleReach::Summary => stale.summaries.push(message),
-            }
-        }
-        Ok(stale)
-    }
-
-    /// Sets the marks from the store.
-    pub(super) fn know(&mut self, kept: Self) {
-        *self = Self { until_system: self.until_system.take(), ..kept };
-    }
-
-    /// The events that mark the same in a fork.
-    pub(super) fn marks(&self, fork: &str, copied: &Copied) -> Vec<Event> {
-        let until = self.until.iter().filter_map(|it| copied.up_to(it));
-        let until =
-            until.chain(copied.kept_after_summary()).map(|it| mark(fork, StaleReach::Until, it));
-        let same = |reach, messages: &[String]| -> Vec<Event> {
-            let there = messages.iter().filter_map(|message| copied.of(message));
-            there.map(|message| mark(fork, reach, message)).collect()
-        };
-        [
-            until.collect(),
-            same(StaleReach::Step, &self.steps),
-            same(StaleReach::Summary, &self.summaries),
-        ]
-        .concat()
-    }
-}
-
 fn mark(session: &str, reach: StaleReach, message: &str) -> Event {
     let state = SessionState::Stale { reach, message: message.to_owned() };
     Event::SessionStateSet { session: session.to_owned(), state }
+}
+
+/// The events that mark the same in a fork.
+pub(super) fn marks(stale: &Stale, fork: &str, copied: &Copied) -> Vec<Event> {
+    let until = stale.until.iter().filter_map(|it| copied.up_to(it));
+    let until =
+        until.chain(copied.kept_after_summary()).map(|it| mark(fork, StaleReach::Until, it));
+    let same = |reach, messages: &[String]| -> Vec<Event> {
+        let there = messages.iter().filter_map(|message| copied.of(message));
+        there.map(|message| mark(fork, reach, message)).collect()
+    };
+    [
+        until.collect(),
+        same(StaleReach::Step, &stale.steps),
+        same(StaleReach::Summary, &stale.summaries),
+    ]
+    .concat()
 }
 
 impl Conversation {

@@ -1,40 +1,12 @@
 //! Watches the work in the open frame: each message is read once, whatever else a call costs.
 
-use callstack_core::autonomy::{Observer, Seen};
+use callstack_core::autonomy::Observer;
 use callstack_core::frame::Frame;
-use callstack_core::transcript::{Message, MessageKind, Role, Span, SpanNum};
+use callstack_core::transcript::{Message, MessageKind, Role, Span};
 
+use super::Conversation;
 use super::entry::Entry;
-use super::{Conversation, HostMessage};
-
-/// The observations of a span's own messages so far.
-#[derive(Debug, Default)]
-pub(super) struct Watch {
-    span: Option<SpanNum>,
-    revision: i64,
-    /// The number of messages of the transcript that were read.
-    upto: usize,
-    observer: Observer,
-}
-
-impl Watch {
-    /// Only so many messages at the beginning are as they were.
-    pub(super) fn keep(&mut self, keep: usize) {
-        if keep < self.upto {
-            *self = Self::default();
-        }
-    }
-}
-
-/// Returns the data of a message that the heuristics need.
-pub(super) fn seen(shown: &HostMessage) -> Seen {
-    let tokens = shown.said + shown.heard;
-    if shown.message.role == Role::User {
-        Seen::request(&shown.words, tokens)
-    } else {
-        Seen::step(shown.message.calls().map(AsRef::as_ref), tokens)
-    }
-}
+use super::state::watch::Watch;
 
 impl Conversation {
     /// Returns the observations of the work in an open span; `frame` is called where its watch begins.

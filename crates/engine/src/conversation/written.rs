@@ -8,19 +8,13 @@ use callstack_core::frame::{Artifact, FrameNum, Status};
 use callstack_core::transcript::Span;
 
 use super::Conversation;
+use super::state::Written;
 use crate::error::EngineError;
 use crate::frames::Frames;
 use crate::kernel::Kernel;
 use crate::lock::lock;
 use crate::queries::Queries;
 use crate::sessions::Sessions;
-
-/// The files that a call wrote.
-#[derive(Clone, Debug)]
-pub(crate) struct Written {
-    call: String,
-    artifacts: Vec<Artifact>,
-}
 
 /// Records which frames wrote which files.
 pub(crate) struct FileWrites {

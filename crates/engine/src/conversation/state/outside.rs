@@ -1,0 +1,53 @@
+//! Changes by a person from outside, and how far a session's agent knows them.
+
+use callstack_core::fold::Note;
+use callstack_store::{StoreError, View};
+
+use crate::conversation::stored_notes::rows;
+use crate::kernel::outside::{SLOT, still_matters};
+
+/// Distinguishes the note of changes from others at its place; the number of the newest event follows it.
+pub(crate) const NOTE: &str = "outside";
+/// The slot of a repeated note.
+pub(crate) const AGAIN: &str = "again outside";
+
+/// The changes of a session that a person made from outside, and how far its agent knows them.
+#[derive(Debug, Default)]
+pub(crate) struct Outside {
+    pub(crate) changes: Vec<Changed>,
+    /// The messages with a note, each with the newest event in it.
+    pub(crate) noted: Vec<(String, i64)>,
+    /// All notes about changes, first and repeated.
+    pub(crate) notes: Vec<Note>,
+}
+
+/// A change, with the line that describes it.
+#[derive(Debug)]
+pub(crate) struct Changed {
+    /// The event that holds it.
+    pub(crate) seq: i64,
+    pub(crate) line: String,
+    /// Whether the note is repeated after it has left.
+    pub(crate) matters: bool,
+}
+
+impl Outside {
+    pub(crate) fn kept(view: &View<'_>, session: &str) -> Result<Self, StoreError> {
+        let mut changes = Vec::new();
+        for (kept, line, seq) in view.renders(session, SLOT)? {
+            changes.push(Changed { seq, line, matters: still_matters(view, &kept)? });
+        }
+        let mut outside = Self { changes, ..Self::default() };
+        if outside.changes.is_empty() {
+            return Ok(outside);
+        }
+        for (note, once) in rows(view, session)? {
+            let until = once.strip_prefix(NOTE).and_then(|until| until.parse().ok());
+            outside.noted.extend(until.map(|until| (note.message.clone(), until)));
+            if until.is_some() || once.starts_with(AGAIN) {
+                outside.notes.push(note);
+            }
+        }
+        Ok(outside)
+    }
+}
