@@ -176,6 +176,11 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// Whether steps are named that a pop may close after the fact.
+    pub(crate) fn names_steps(&self) -> bool {
+        self.autonomy.level != Level::Manual && self.autonomy.suggest_in_context
+    }
+
     /// Reads the settings from named values, such as environment variables. An invalid value is an error that names
     /// the variable and its possible values.
     ///

@@ -8,12 +8,6 @@ use crate::calibration::Calibration;
 use crate::error::EngineError;
 use crate::kernel::Kernel;
 
-impl Conversation {
-    pub(super) fn calibration(&self) -> Calibration {
-        self.transcript.last().map(|entry| entry.calibration).unwrap_or_default()
-    }
-}
-
 /// Keeps a factor that has changed, which it does in few steps.
 pub(super) fn keep_calibration(
     kernel: &Kernel,

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use callstack_core::event::FileMoment;
 use callstack_core::evidence::Evidence;
 use callstack_core::frame::{Artifact, FrameNum};
-use callstack_core::transcript::{Anchor, PartBody, Span, ToolCall};
+use callstack_core::named_steps::Doing;
+use callstack_core::transcript::{Anchor, Message, PartBody, Span, ToolCall};
 use callstack_store::{StoreError, View};
 
 use super::Conversation;
@@ -123,6 +124,17 @@ impl StepQueries {
 }
 
 impl Conversation {
+    /// Returns the newest message, if steps that are closed after the fact may begin before it or after it with the
+    /// files as they are now: where the agent reads after it has tried something.
+    fn looks_after_trying(&self) -> Option<&str> {
+        let doing = |message: &Message| Doing::of(message.calls().map(|call| call.tool.as_str()));
+        let newest = self.last().filter(|message| message.is_step())?;
+        let mut before = self.messages().rev().skip(1).take_while(|message| message.is_step());
+        let looks =
+            doing(newest) == Some(Doing::Looking) && before.find_map(doing) == Some(Doing::Trying);
+        looks.then_some(newest.id.as_str())
+    }
+
     /// Returns the newest message, if the files as they are now may be those with which work after it, or from it on,
     /// began.
     pub(crate) fn place_of_files(&self) -> Option<&str> {

@@ -8,8 +8,8 @@ mod carry;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use callstack_core::framing::{Framer, FramingMessage, Speaker, Taken, WorkKind, open_items};
-use callstack_core::transcript::{Anchor, MessageKind, Span, SpanOrigin};
+use callstack_core::framing::{Framer, FramingMessage, Taken, WorkKind};
+use callstack_core::transcript::{Anchor, Span, SpanOrigin};
 
 use super::entry::framing_message;
 use super::state::framing::Framing;
@@ -212,12 +212,6 @@ impl WorkFraming {
 }
 
 impl Conversation {
-    fn framing_messages(
-        &self,
-    ) -> impl DoubleEndedIterator<Item = &FramingMessage> + ExactSizeIterator {
-        self.transcript.iter().map(|entry| &entry.framing)
-    }
-
     /// Keeps a message that the host reports before it shows it.
     pub(super) fn record_framing_message(&mut self, shown: &HostMessage) {
         let message = framing_message(shown);
@@ -226,18 +220,6 @@ impl Conversation {
         let recorded = &mut self.framing.recorded;
         recorded.retain(|known| known.message != message.message);
         recorded.extend(is_new.then_some(message));
-    }
-
-    /// The newest message, where the agent wrote its list in it.
-    pub(super) fn newest_list(&self) -> Option<&str> {
-        let newest = self.framing_messages().next_back()?;
-        newest.list().map(|_| newest.message.as_str())
-    }
-
-    /// Returns the agent's last words, if they were a closing reply and the user has not spoken since.
-    pub(super) fn closing_words(&self) -> Option<String> {
-        let last = self.framing_messages().rfind(|it| it.speaker != Speaker::Host)?;
-        (last.closes && !last.words.is_empty()).then(|| last.words.clone())
     }
 
     /// Returns the messages after the place where a root begins and before a turn.
@@ -252,23 +234,6 @@ impl Conversation {
         };
         let end = place(turn).unwrap_or(self.transcript.len());
         self.framing_messages().take(end).skip(place(begins).map_or(0, |last| last + 1))
-    }
-
-    /// Returns the open items of the list that was last written after a message, or in all of the session; none where
-    /// no list was.
-    pub(super) fn listed_items(&self, after: Option<&str>) -> Option<Vec<String>> {
-        let all = self.framing_messages().chain(&self.framing.recorded).rev();
-        let mut work = all.take_while(|it| after != Some(it.message.as_str()));
-        work.find_map(FramingMessage::list).map(open_items)
-    }
-
-    /// The same, unless any message since was removed for good.
-    pub(crate) fn open_items(&self, after: Option<&str>) -> Option<Vec<String>> {
-        if self.has_purged(after) { None } else { self.listed_items(after) }
-    }
-
-    fn is_compacted(&self) -> bool {
-        self.messages().any(|message| message.standing == MessageKind::Summary)
     }
 
     fn shown_ids(&self) -> HashSet<&str> {

@@ -10,7 +10,7 @@ use callstack_core::event::{Event, MaskedOutput};
 use callstack_core::evidence::Activity;
 use callstack_core::fold::{Folded, Mask, Placement};
 use callstack_core::frame::FrameNum;
-use callstack_core::masking::outputs::{Request, SentResult, Weight, newest_step};
+use callstack_core::masking::outputs::{Request, SentResult, newest_step};
 use callstack_core::masking::{self, Batch, Limits, due};
 use callstack_core::returned::{OUTLINES, announced, pressed, replaced, with_log};
 use callstack_core::text::estimate_tokens;
@@ -25,11 +25,6 @@ use crate::recorder::PATIENCE;
 use crate::settings::{Level, MaskOutputs, Settings};
 
 impl Conversation {
-    /// The weight of each message of the transcript.
-    pub(super) fn weights(&self) -> impl Iterator<Item = &Weight> + Clone {
-        self.transcript.iter().map(|entry| &entry.weight)
-    }
-
     /// Whether due outputs should be determined: another batch is full, or the provider's cache has expired anyway.
     pub(super) fn may_have_due_outputs(&self, now: i64) -> bool {
         let up_to = |messages: usize| {

@@ -23,9 +23,8 @@ use crate::conversation::folding::Folding;
 use crate::error::EngineError;
 use crate::evidence::SpanReader;
 use crate::lock::lock;
-use crate::queries::Queries;
 use crate::recorder::PATIENCE;
-use crate::settings::{Level, Settings};
+use crate::settings::Settings;
 use crate::work::message_of;
 
 /// Characters of output between two searches for steps to name.
@@ -151,17 +150,6 @@ impl Conversation {
         !live.iter().any(chosen)
     }
 
-    /// Returns the newest message, if steps that are closed after the fact may begin before it or after it with the
-    /// files as they are now: where the agent reads after it has tried something.
-    pub(super) fn looks_after_trying(&self) -> Option<&str> {
-        let doing = |message: &Message| Doing::of(message.calls().map(|call| call.tool.as_str()));
-        let newest = self.last().filter(|message| message.is_step())?;
-        let mut before = self.messages().rev().skip(1).take_while(|message| message.is_step());
-        let looks =
-            doing(newest) == Some(Doing::Looking) && before.find_map(doing) == Some(Doing::Trying);
-        looks.then_some(newest.id.as_str())
-    }
-
     /// Returns the first message after the last named steps in the request.
     fn first_unnamed(&self, request: &Request<'_>) -> usize {
         let place = |id: &str| self.messages().rposition(|message| message.id == id);
@@ -244,13 +232,6 @@ fn begins_after(live: &[Span], message: &Message) -> bool {
         || message.calls().any(|call| call.tool.starts_with("todo"))
 }
 
-impl Queries {
-    /// Whether steps are named at all.
-    pub(crate) fn names_steps(settings: &Settings) -> bool {
-        settings.autonomy.level != Level::Manual && settings.autonomy.suggest_in_context
-    }
-}
-
 impl Folding {
     /// Whether steps would be named, or offered again, if the session's next request went out as its last one.
     pub(super) fn would_name_steps(
@@ -258,7 +239,7 @@ impl Folding {
         conversation: &Conversation,
         settings: &Settings,
     ) -> Result<bool, EngineError> {
-        let named = Queries::names_steps(settings)
+        let named = settings.names_steps()
             && conversation.step_frame.is_some()
             && (conversation.unnamed(&conversation.sent).is_some()
                 || conversation.overtaken(&conversation.sent).is_some());
@@ -288,7 +269,7 @@ impl Folding {
         settings: &Settings,
         folded: Folded,
     ) -> Result<Folded, EngineError> {
-        if !Queries::names_steps(settings) || conversation.step_frame.is_none() {
+        if !settings.names_steps() || conversation.step_frame.is_none() {
             return Ok(folded);
         }
         let unnamed = conversation.unnamed(&folded.ops);

@@ -209,14 +209,4 @@ impl Conversation {
         }
         Boundary::Within
     }
-
-    /// The span of the frame that the current step works in.
-    pub(crate) fn open_span(&self) -> Option<Span> {
-        let active = self.step_frame?;
-        let open = self
-            .spans
-            .iter()
-            .rfind(|span| span.frame == active && !span.detached && span.live_close().is_none());
-        open.cloned()
-    }
 }

@@ -22,20 +22,6 @@ impl Conversation {
             ..Self::forgotten()
         };
     }
-
-    /// Whether a message was removed for good.
-    pub(super) fn is_purged(&self, message: Option<&str>) -> bool {
-        message.is_some_and(|message| self.purged.contains(message))
-    }
-
-    /// Whether any message was since one, or in all of the session.
-    pub(super) fn has_purged(&self, since: Option<&str>) -> bool {
-        if self.purged.is_empty() {
-            return false;
-        }
-        let newest = self.messages().rev().map(|message| message.id.as_str());
-        newest.take_while(|id| since != Some(*id)).any(|id| self.purged.contains(id))
-    }
 }
 
 impl Sessions {

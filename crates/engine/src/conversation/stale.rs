@@ -3,22 +3,17 @@
 //! session that began without callstack, or the operations of a call that was answered too late.
 
 use callstack_core::event::Event;
-use callstack_core::session_state::{SessionState, StaleReach};
+use callstack_core::session_state::StaleReach;
 use callstack_core::transcript::Message;
 
 use super::Conversation;
 use super::copied::Copied;
 use super::observed::Observed;
 use super::snapshot::Snapshot;
-use super::state::stale::Stale;
+use super::state::stale::{Stale, mark};
 use crate::error::EngineError;
 use crate::kernel::Kernel;
 use crate::settings::Placement;
-
-fn mark(session: &str, reach: StaleReach, message: &str) -> Event {
-    let state = SessionState::Stale { reach, message: message.to_owned() };
-    Event::SessionStateSet { session: session.to_owned(), state }
-}
 
 /// The events that mark the same in a fork.
 pub(super) fn marks(stale: &Stale, fork: &str, copied: &Copied) -> Vec<Event> {
@@ -38,12 +33,6 @@ pub(super) fn marks(stale: &Stale, fork: &str, copied: &Copied) -> Vec<Event> {
 }
 
 impl Conversation {
-    /// The last message, if the model has written anything yet.
-    fn written_until(&self) -> Option<&str> {
-        let any = self.messages().any(Message::is_step);
-        self.last().filter(|_| any).map(|message| message.id.as_str())
-    }
-
     /// The last message up to which everything is stale.
     pub(super) fn stale_until(&self) -> Option<&str> {
         let place = |message: &str| self.order.get(message).copied();
@@ -60,11 +49,6 @@ impl Conversation {
         if let Some(until) = self.written_until().map(str::to_owned) {
             self.stale.until.push(until);
         }
-    }
-
-    /// Returns the event that marks all steps so far when a system prompt is built: none of them had it.
-    pub(crate) fn mark_for_new_system(&self, session: &str) -> Option<Event> {
-        self.written_until().map(|message| mark(session, StaleReach::Until, message))
     }
 }
 

@@ -5,6 +5,7 @@ pub(super) mod masking;
 pub(super) mod naming;
 pub(super) mod outside;
 pub(super) mod stale;
+mod transcript;
 pub(super) mod watch;
 
 use std::collections::{HashMap, HashSet};

@@ -14,7 +14,6 @@ use super::Recording;
 use crate::conversation::Conversation;
 use crate::error::EngineError;
 use crate::lock::lock;
-use crate::queries::Queries;
 use crate::settings::Level;
 use crate::work_tree::FileStates;
 
@@ -115,7 +114,7 @@ impl FileStates {
     pub(crate) fn record_files_at(&self, session: &str, message: &str) -> Result<(), EngineError> {
         let Some(recording) = self.recording.get() else { return Ok(()) };
         let settings = self.kernel.current_settings()?;
-        let begins = settings.autonomy.level == Level::Auto || Queries::names_steps(&settings);
+        let begins = settings.autonomy.level == Level::Auto || settings.names_steps();
         let now = self.kernel.world().now();
         if !settings.frame_mode || !begins || !settings.kept.rollback || recording.shared.rests(now)
         {

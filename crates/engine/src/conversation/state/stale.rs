@@ -1,7 +1,11 @@
 //! The steps of a session whose reasoning must not be sent again.
 
-use callstack_core::session_state::StaleReach;
+use callstack_core::event::Event;
+use callstack_core::session_state::{SessionState, StaleReach};
+use callstack_core::transcript::Message;
 use callstack_store::{StoreError, View};
+
+use crate::conversation::Conversation;
 
 /// The stale messages of a session.
 #[derive(Clone, Debug, Default)]
@@ -33,4 +37,23 @@ impl Stale {
     pub(crate) fn know(&mut self, kept: Self) {
         *self = Self { until_system: self.until_system.take(), ..kept };
     }
+}
+
+impl Conversation {
+    /// The last message, if the model has written anything yet.
+    pub(crate) fn written_until(&self) -> Option<&str> {
+        let any = self.messages().any(Message::is_step);
+        self.last().filter(|_| any).map(|message| message.id.as_str())
+    }
+
+    /// Returns the event that marks all steps so far when a system prompt is built: none of them had it.
+    pub(crate) fn mark_for_new_system(&self, session: &str) -> Option<Event> {
+        self.written_until().map(|message| mark(session, StaleReach::Until, message))
+    }
+}
+
+/// Returns the event that marks steps.
+pub(crate) fn mark(session: &str, reach: StaleReach, message: &str) -> Event {
+    let state = SessionState::Stale { reach, message: message.to_owned() };
+    Event::SessionStateSet { session: session.to_owned(), state }
 }
