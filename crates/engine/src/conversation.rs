@@ -24,6 +24,7 @@ pub(crate) mod outside;
 pub(crate) mod past;
 mod purged;
 pub(crate) mod results;
+mod seen;
 pub(crate) mod snapshot;
 pub(crate) mod stale;
 mod state;

@@ -27,6 +27,7 @@ use crate::evidence::{SpanEvidence, SpanReader};
 use crate::kernel::Kernel;
 use crate::outputs::ReturnedFrame;
 use crate::queries::Queries;
+use crate::requests::asked;
 use crate::sessions::Sessions;
 use crate::work_tree::FileStates;
 
@@ -213,7 +214,7 @@ impl Delegation {
         Ok(entrusted(&Entrusted {
             frame: &frame,
             parent: parent.as_ref(),
-            asked: &self.contexts.asked(view, session, num)?,
+            asked: &asked(self.kernel.env(), view, session, num)?,
             context: &context,
             dialect: self.kernel.dialect(),
         }))

@@ -9,8 +9,8 @@ use callstack_core::returned::Asked;
 use callstack_store::View;
 use serde_json::Value;
 
-use crate::assembly::Contexts;
 use crate::error::EngineError;
+use crate::kernel::Env;
 
 /// The number of messages that are searched for the user's newest one: few at first, then many.
 const LOOKED_THROUGH: [u32; 2] = [24, 400];
@@ -41,37 +41,35 @@ pub(crate) fn stated<'a>(
     Ok(stated)
 }
 
-impl Contexts {
-    /// Returns the user's request to another session, for a session that works on a frame below that one's root;
-    /// empty where a session works for no other one.
-    pub(crate) fn asked(
-        &self,
-        view: &View<'_>,
-        session: &str,
-        num: FrameNum,
-    ) -> Result<String, EngineError> {
-        let Some(root) = view.ancestors(num)?.pop() else { return Ok(String::new()) };
-        let Some(users) = root.session.as_deref().filter(|it| *it != session) else {
-            return Ok(String::new());
-        };
-        let newest = newest_request(view, users)?;
-        let tokens = self.env.settings_in(view)?.budget.ancestors;
-        Ok(Asked { root: &root, newest: newest.as_deref(), tokens }.text())
-    }
+/// Returns the user's request to another session, for a session that works on a frame below that one's root;
+/// empty where a session works for no other one.
+pub(crate) fn asked(
+    env: &Env,
+    view: &View<'_>,
+    session: &str,
+    num: FrameNum,
+) -> Result<String, EngineError> {
+    let Some(root) = view.ancestors(num)?.pop() else { return Ok(String::new()) };
+    let Some(users) = root.session.as_deref().filter(|it| *it != session) else {
+        return Ok(String::new());
+    };
+    let newest = newest_request(view, users)?;
+    let tokens = env.settings_in(view)?.budget.ancestors;
+    Ok(Asked { root: &root, newest: newest.as_deref(), tokens }.text())
+}
 
-    /// The same for the system prompt of a session whose own prompt does not contain it.
-    pub(crate) fn asked_unprompted(
-        &self,
-        view: &View<'_>,
-        session: &str,
-        num: FrameNum,
-    ) -> Result<String, EngineError> {
-        let is_prompted = view.delegation_in(session)?.is_some();
-        if is_prompted && view.last_summary(session)?.is_none() {
-            return Ok(String::new());
-        }
-        self.asked(view, session, num)
+/// The same for the system prompt of a session whose own prompt does not contain it.
+pub(crate) fn asked_unprompted(
+    env: &Env,
+    view: &View<'_>,
+    session: &str,
+    num: FrameNum,
+) -> Result<String, EngineError> {
+    let is_prompted = view.delegation_in(session)?.is_some();
+    if is_prompted && view.last_summary(session)?.is_none() {
+        return Ok(String::new());
     }
+    asked(env, view, session, num)
 }
 
 /// The words of the newest message that a session's user wrote.

@@ -18,6 +18,7 @@ use crate::error::EngineError;
 use crate::kernel::Kernel;
 use crate::lock::lock;
 use crate::queries::Queries;
+use crate::requests::asked_unprompted;
 use crate::sessions::Sessions;
 use crate::settings::Placement;
 use crate::staleness::Looks;
@@ -119,7 +120,7 @@ impl SystemPrompts {
             })?;
             let asked = self
                 .kernel
-                .read(|view| self.contexts.asked_unprompted(view, &request.session, active))?;
+                .read(|view| asked_unprompted(self.kernel.env(), view, &request.session, active))?;
             let mut text = format!("{}{asked}", context.text);
             for suggestion in self.suggestions.suggestions_in_system(&request.session)? {
                 text.push('\n');
@@ -131,7 +132,7 @@ impl SystemPrompts {
             let parts = Parts::for_start();
             let context =
                 self.contexts.context_with(view, &request.session, active, parts, looks)?;
-            let asked = self.contexts.asked_unprompted(view, &request.session, active)?;
+            let asked = asked_unprompted(self.kernel.env(), view, &request.session, active)?;
             Ok::<_, EngineError>(format!("{}{asked}", context.text))
         };
         // Files are read while others may write. The context made then holds until there is a write.
@@ -212,7 +213,10 @@ impl SystemPrompts {
         let (context, asked) = self.kernel.read(|view| {
             let (parts, looks) = (Parts::for_start(), Looks::for_a_context());
             let context = self.contexts.context_with(view, session, active, parts, looks)?;
-            Ok::<_, EngineError>((context, self.contexts.asked_unprompted(view, session, active)?))
+            Ok::<_, EngineError>((
+                context,
+                asked_unprompted(self.kernel.env(), view, session, active)?,
+            ))
         })?;
         let context = &context.text;
         Ok(Some(format!("[callstack] This session has a frame. {AS_WRITTEN}\n{context}{asked}")))

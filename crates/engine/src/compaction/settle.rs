@@ -297,6 +297,12 @@ impl Compactions {
         Ok(Reaction { effects: vec![effect], wake_at: None })
     }
 
+    /// Records that the agent was informed of all compactions so far.
+    pub(crate) fn record_announced(&self, session: &str) -> Result<(), EngineError> {
+        let event = Event::CompactionTold { session: session.to_owned() };
+        Ok(self.kernel.write(|change| change.append(self.kernel.now(), &[event]))?)
+    }
+
     /// Settles the pending compaction of a session that is gone.
     pub(crate) fn compaction_gone(&self, session: &str) -> Result<(), EngineError> {
         self.settle(session, Came::Nothing("its session was deleted"), None)?;

@@ -10,11 +10,11 @@ use callstack_core::named_steps::is_ours;
 use callstack_core::returned::RENDERER_VERSION;
 use callstack_core::transcript::{CallState, Message, Role, Span, SpanOrigin, ToolCall};
 
-use super::Conversation;
 use super::snapshot::Snapshot;
 use super::stored_notes::{SLOT, note, rows};
+use super::{Conversation, outside};
 use crate::autonomy::{Boundary, Proposal, Suggestions};
-use crate::compaction::{Compactions, notice_of};
+use crate::compaction::notice_of;
 use crate::delegations::Delegation;
 use crate::error::EngineError;
 use crate::kernel::Kernel;
@@ -29,7 +29,7 @@ const CONTEXT: &str = "context";
 /// Adds notes to requests.
 pub(crate) struct Notes {
     pub(crate) kernel: Arc<Kernel>,
-    pub(crate) queries: Arc<Queries>,
+    queries: Arc<Queries>,
     pub(crate) sessions: Arc<Sessions>,
     pub(crate) delegation: Arc<Delegation>,
     suggestions: Arc<Suggestions>,
@@ -64,7 +64,7 @@ impl Notes {
     ) -> Result<(), EngineError> {
         self.announce_compactions(conversation, session, snapshot)?;
         self.add_late_context(conversation, session, snapshot)?;
-        self.announce_outside(conversation, session, snapshot)
+        outside::announce_outside(&self.queries, &self.sessions, conversation, session, snapshot)
     }
 
     /// Tells of compactions that were asked for and are over, and forgets one whose call was undone.
@@ -174,14 +174,6 @@ impl Notes {
         let boundary = conversation.boundary();
         proposals.retain(|proposal| proposal.belongs_at(boundary));
         Ok(Some(proposals).filter(|proposals| !proposals.is_empty()))
-    }
-}
-
-impl Compactions {
-    /// Records that the agent was informed of all compactions so far.
-    pub(crate) fn record_announced(&self, session: &str) -> Result<(), EngineError> {
-        let event = Event::CompactionTold { session: session.to_owned() };
-        Ok(self.kernel.write(|change| change.append(self.kernel.now(), &[event]))?)
     }
 }
 

@@ -9,8 +9,9 @@ use super::Conversation;
 use super::snapshot::Snapshot;
 use super::state::outside::{AGAIN, Changed, NOTE, Outside};
 use super::stored_notes::note;
-use crate::conversation::notes::Notes;
 use crate::error::EngineError;
+use crate::queries::Queries;
+use crate::sessions::Sessions;
 
 impl Conversation {
     /// Whether there is a change that the agent does not know.
@@ -52,36 +53,35 @@ impl Conversation {
     }
 }
 
-impl Notes {
-    /// Tells of the changes that the agent does not know of, or whose note has left, with the frame that is open now.
-    pub(super) fn announce_outside(
-        &self,
-        conversation: &mut Conversation,
-        session: &str,
-        snapshot: &Snapshot,
-    ) -> Result<(), EngineError> {
-        let Some(last) = conversation.last() else { return Ok(()) };
-        if conversation.outside.changes.is_empty() {
-            return Ok(());
-        }
-        let ops = conversation.fold().ops;
-        let due = [
-            (conversation.outside_that_left(&ops), true),
-            (conversation.unannounced_outside().iter().collect(), false),
-        ];
-        let open = snapshot.active().map(|num| self.queries.frame(num)).transpose()?;
-        let placement = if last.role == Role::User { Placement::Append } else { Placement::Insert };
-        let mut events = Vec::new();
-        for (changes, again) in &due {
-            let Some(newest) = changes.last() else { continue };
-            let lines: Vec<_> = changes.iter().map(|change| change.line.as_str()).collect();
-            let text = changes_note(&lines, open.as_ref(), *again);
-            let once = format!("{}{}", if *again { AGAIN } else { NOTE }, newest.seq);
-            events.push(note(session, (&last.id, placement.clone()), &once, text));
-        }
-        if events.is_empty() {
-            return Ok(());
-        }
-        self.sessions.append(conversation, session, self.kernel.now(), &events)
+/// Tells of the changes that the agent does not know of, or whose note has left, with the frame that is open now.
+pub(super) fn announce_outside(
+    queries: &Queries,
+    sessions: &Sessions,
+    conversation: &mut Conversation,
+    session: &str,
+    snapshot: &Snapshot,
+) -> Result<(), EngineError> {
+    let Some(last) = conversation.last() else { return Ok(()) };
+    if conversation.outside.changes.is_empty() {
+        return Ok(());
     }
+    let ops = conversation.fold().ops;
+    let due = [
+        (conversation.outside_that_left(&ops), true),
+        (conversation.unannounced_outside().iter().collect(), false),
+    ];
+    let open = snapshot.active().map(|num| queries.frame(num)).transpose()?;
+    let placement = if last.role == Role::User { Placement::Append } else { Placement::Insert };
+    let mut events = Vec::new();
+    for (changes, again) in &due {
+        let Some(newest) = changes.last() else { continue };
+        let lines: Vec<_> = changes.iter().map(|change| change.line.as_str()).collect();
+        let text = changes_note(&lines, open.as_ref(), *again);
+        let once = format!("{}{}", if *again { AGAIN } else { NOTE }, newest.seq);
+        events.push(note(session, (&last.id, placement.clone()), &once, text));
+    }
+    if events.is_empty() {
+        return Ok(());
+    }
+    sessions.append(conversation, session, sessions.kernel.now(), &events)
 }

@@ -9,12 +9,12 @@ use callstack_core::transcript::{CallState, Message, Role, SpanNum};
 use callstack_store::View;
 
 use super::Conversation;
+use super::seen::{Seen, State};
 use super::stored_notes::note;
-use super::undo::{Seen, State};
 use crate::conversation::notes::Notes;
-use crate::conversation::undo::Undo;
 use crate::delegations::{cut_off, works_in};
 use crate::error::EngineError;
+use crate::kernel::Kernel;
 
 impl Notes {
     /// Records the results that the session has received, and delivers the others. Returns whether there were any.
@@ -82,34 +82,32 @@ impl Notes {
     }
 }
 
-impl Undo {
-    /// Adds to `reconcile` the consequences for delegations of a session, by whether their calls are in its transcript.
-    pub(super) fn follow_delegations(
-        &self,
-        conversation: &Conversation,
-        reconcile: &mut Reconcile,
-        state_of: impl Fn(&Delegation) -> State,
-    ) -> Result<(), EngineError> {
-        if conversation.delegations.is_empty() {
-            return Ok(());
-        }
-        self.kernel.read(|view| {
-            for stored in &conversation.delegations {
-                let delegation = &stored.delegation;
-                let detached = view.span_row(delegation.span)?.detached;
-                match state_of(delegation) {
-                    State::Gone if !detached => {
-                        spans(view, delegation, false, &mut reconcile.detach)?;
-                    }
-                    State::There if detached => {
-                        spans(view, delegation, true, &mut reconcile.attach)?;
-                    }
-                    _ => {}
-                }
-            }
-            Ok(())
-        })
+/// Adds to `reconcile` the consequences for delegations of a session, by whether their calls are in its transcript.
+pub(super) fn follow_delegations(
+    kernel: &Kernel,
+    conversation: &Conversation,
+    reconcile: &mut Reconcile,
+    state_of: impl Fn(&Delegation) -> State,
+) -> Result<(), EngineError> {
+    if conversation.delegations.is_empty() {
+        return Ok(());
     }
+    kernel.read(|view| {
+        for stored in &conversation.delegations {
+            let delegation = &stored.delegation;
+            let detached = view.span_row(delegation.span)?.detached;
+            match state_of(delegation) {
+                State::Gone if !detached => {
+                    spans(view, delegation, false, &mut reconcile.detach)?;
+                }
+                State::There if detached => {
+                    spans(view, delegation, true, &mut reconcile.attach)?;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    })
 }
 
 /// How the call that waits for a delegation ended, if the transcript shows it.

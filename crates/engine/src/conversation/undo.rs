@@ -3,15 +3,17 @@
 //! Messages missing at the front are not undone but hidden by a compaction of the host. Undone messages are always
 //! the end of the transcript: something older is still shown.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use callstack_core::decide::{Command, Reconcile};
 use callstack_core::event::Event;
 use callstack_core::session_state::SessionState;
-use callstack_core::transcript::{Anchor, CallState, Message, MessageKind, Span, SpanOrigin};
+use callstack_core::transcript::{Anchor, Span, SpanOrigin};
 
 use super::Conversation;
+use super::results::follow_delegations;
+use super::seen::{Seen, State};
 use crate::error::EngineError;
 use crate::frames::Frames;
 use crate::kernel::Kernel;
@@ -21,7 +23,7 @@ use crate::sessions::Sessions;
 
 /// Follows messages that a host undid or brought back.
 pub(crate) struct Undo {
-    pub(crate) kernel: Arc<Kernel>,
+    kernel: Arc<Kernel>,
     queries: Arc<Queries>,
     frames: Arc<Frames>,
     sessions: Arc<Sessions>,
@@ -55,7 +57,7 @@ impl Undo {
         }
         let seen = Seen::of(conversation.messages(), &conversation.order);
         let mut reconcile = changes(&conversation.spans, session, |anchor| seen.state_of(anchor));
-        self.follow_delegations(conversation, &mut reconcile, |delegation| {
+        follow_delegations(&self.kernel, conversation, &mut reconcile, |delegation| {
             seen.of_call(&delegation.call)
         })?;
         self.reconcile(reconcile)
@@ -75,7 +77,7 @@ impl Undo {
             }
         };
         let mut reconcile = changes(&conversation.spans, session, state_of);
-        self.follow_delegations(&conversation, &mut reconcile, |delegation| {
+        follow_delegations(&self.kernel, &conversation, &mut reconcile, |delegation| {
             state_of(&delegation.call)
         })?;
         self.reconcile(reconcile)?;
@@ -115,7 +117,7 @@ impl Undo {
             _ => State::There,
         };
         let mut reconcile = changes(&conversation.spans, session, state_of);
-        self.follow_delegations(&conversation, &mut reconcile, |delegation| {
+        follow_delegations(&self.kernel, &conversation, &mut reconcile, |delegation| {
             state_of(&delegation.call)
         })?;
         self.reconcile(reconcile)?;
@@ -197,13 +199,6 @@ impl Undo {
     }
 }
 
-impl Conversation {
-    /// Whether the transcript shows that a call was undone.
-    pub(super) fn has_undone(&self, anchor: &Anchor) -> bool {
-        Seen::of(self.messages(), &self.order).state_of(anchor) == State::Gone
-    }
-}
-
 /// Returns undone messages with those stored right after them that the host never showed: the closing reply of a turn is
 /// stored before the next call shows it, and an undo may come first.
 fn with_replies(
@@ -226,14 +221,6 @@ fn in_order(conversation: &Conversation, is_it: impl Fn(&str) -> bool) -> Vec<St
     let mut found: Vec<(u64, &String)> = order.map(|(id, place)| (*place, id)).collect();
     found.sort_unstable();
     found.into_iter().map(|(_, id)| id.clone()).collect()
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum State {
-    There,
-    Gone,
-    /// Hidden by a compaction, or a place that no call and no message made: leave it as it is.
-    Unknown,
 }
 
 fn changes(spans: &[Span], session: &str, state_of: impl Fn(&Anchor) -> State) -> Reconcile {
@@ -272,64 +259,4 @@ fn changes(spans: &[Span], session: &str, state_of: impl Fn(&Anchor) -> State) -
         }
     }
     reconcile
-}
-
-/// The calls and messages that a transcript shows, and how far back it reaches.
-pub(super) struct Seen<'a> {
-    messages: HashMap<&'a str, &'a Message>,
-    order: &'a HashMap<String, u64>,
-    oldest: Option<u64>,
-    /// Whether the host has compacted the session.
-    compacted: bool,
-}
-
-impl<'a> Seen<'a> {
-    pub(super) fn of(
-        transcript: impl Iterator<Item = &'a Message> + Clone,
-        order: &'a HashMap<String, u64>,
-    ) -> Self {
-        let conversation = transcript.clone().filter(|it| it.standing == MessageKind::Normal);
-        let compacted = transcript.clone().any(|it| it.standing == MessageKind::Summary);
-        Self {
-            messages: transcript.map(|message| (message.id.as_str(), message)).collect(),
-            order,
-            compacted,
-            oldest: conversation.filter_map(|message| order.get(&message.id).copied()).min(),
-        }
-    }
-
-    fn state_of(&self, anchor: &Anchor) -> State {
-        self.state_where(anchor, |call| call != CallState::Failed)
-    }
-
-    /// The same, where a failed call has begun something all the same.
-    pub(super) fn of_call(&self, anchor: &Anchor) -> State {
-        self.state_where(anchor, |_| true)
-    }
-
-    fn state_where(&self, anchor: &Anchor, counts: impl Fn(CallState) -> bool) -> State {
-        let Some(message) = &anchor.message else { return State::Unknown };
-        let shown = self.messages.get(message.as_str());
-        let Some(call) = &anchor.call else {
-            return if shown.is_some() { State::There } else { self.state_of_missing(message) };
-        };
-        let state = shown.and_then(|message| message.call(call)).map(|call| call.state);
-        match state {
-            // The model knows the call as failed, so for it nothing began or ended.
-            Some(call) if !counts(call) => State::Gone,
-            Some(_) => State::There,
-            None if shown.is_some() => State::Gone,
-            None => self.state_of_missing(message),
-        }
-    }
-
-    fn state_of_missing(&self, message: &str) -> State {
-        match (self.order.get(message), self.oldest) {
-            (Some(place), Some(oldest)) if oldest > *place => State::Unknown,
-            (_, None) => State::Unknown,
-            // A compaction may follow the very step that pops: nothing ever showed it.
-            (None, _) if self.compacted => State::Unknown,
-            _ => State::Gone,
-        }
-    }
 }
