@@ -16,4 +16,6 @@ mod opencode;
 #[cfg(test)]
 mod packaged_features;
 #[cfg(test)]
+mod paths;
+#[cfg(test)]
 mod trial;
