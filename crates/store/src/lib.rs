@@ -62,7 +62,7 @@ pub use locate::{
 pub use logs::{LOGS, LogDue, log_path};
 pub use masks::StoredMask;
 pub use messages::{MessageBody, StoredMessage};
-pub use places::{MessagePlace, MessageRange, SpanEnd};
+pub use places::{MessageRange, SpanEnd};
 pub use plain::open_plain;
 pub use purge::{Copies, Erased, PastPurge, Purge, REMOVED};
 pub use rebuild::{Health, Rebuilt};

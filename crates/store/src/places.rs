@@ -10,15 +10,6 @@ use crate::messages::{StoredMessage, message_of};
 use crate::project::{signed, sql};
 use crate::store::View;
 
-/// The place of a message in the tree.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct MessagePlace {
-    /// The innermost frame whose work it is part of.
-    pub frame: FrameNum,
-    /// Its place in that frame's log, from 1.
-    pub position: u64,
-}
-
 /// A part of a session's transcript in which a frame was worked on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MessageRange {
@@ -134,18 +125,6 @@ impl View<'_> {
             .map_err(|source| self.failed(source))
     }
 
-    /// Returns the place of a message of a session in the tree: the frame whose work was going on.
-    pub fn message_place(
-        &self,
-        session: &str,
-        seq: u64,
-    ) -> Result<Option<MessagePlace>, StoreError> {
-        let Some(frame) = self.frame_at(session, seq)? else {
-            return Ok(None);
-        };
-        Ok(Some(MessagePlace { frame, position: self.position_in(frame, session, seq)? }))
-    }
-
     /// Returns the innermost frame to whose work the message at a place belongs: of two that contain it, the one that
     /// began later.
     pub fn frame_at(&self, session: &str, seq: u64) -> Result<Option<FrameNum>, StoreError> {
@@ -162,19 +141,6 @@ impl View<'_> {
                     .optional()
             })
             .map_err(|source| self.failed(source))
-    }
-
-    /// Returns the place of a session's message in the log of the frame to whose work it belongs.
-    pub fn position_in(&self, frame: FrameNum, session: &str, seq: u64) -> Result<u64, StoreError> {
-        let mut before = 0;
-        for range in self.ranges(frame)? {
-            if range.session == session && range.first < seq && seq <= range.last {
-                before += seq - range.first;
-                break;
-            }
-            before += range.messages();
-        }
-        Ok(before)
     }
 
     /// Returns messages of a session by their places, after `first` up to `last`: all versions of each, the older

@@ -116,8 +116,8 @@ fn frames_keep_their_places_in_the_transcript() {
     let before = store.read(|view| view.ranges(FrameNum(1))).unwrap();
     purge(&store, 1, 2);
     assert_eq!(store.read(|view| view.ranges(FrameNum(1))).unwrap(), before);
-    let place = store.read(|view| view.message_place("ses_a", 3)).unwrap();
-    assert!(place.is_some());
+    let frame = store.read(|view| view.frame_at("ses_a", 3)).unwrap();
+    assert!(frame.is_some());
     assert_sound(&store);
 }
 

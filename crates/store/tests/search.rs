@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use callstack_core::decide::Command;
 use callstack_core::search::{Known, Query};
-use callstack_store::{IndexedMessage, MessagePlace, Store, StoreError, View};
+use callstack_store::{IndexedMessage, Store, StoreError, View};
 use proptest::prelude::*;
 
 use crate::child::WIDE;
@@ -132,7 +132,7 @@ fn a_message_is_found_in_the_frame_whose_work_it_is() {
     carry_out(&store, &pop("ses_a", "done"), &WIDE).unwrap();
     record(&store, "ses_a", &[("m4", "e")]);
     let span = store.read(|view| view.frame_spans(num)).unwrap().remove(0);
-    let place = |seq| store.read(|view| view.message_place("ses_a", seq)).unwrap().unwrap();
+    let frame = |seq| store.read(|view| view.frame_at("ses_a", seq)).unwrap().unwrap();
     // The harness chooses the anchors of push and pop; the messages between them belong to the frame.
     let order = store.read(|view| view.message_order("ses_a")).unwrap();
     let at = |id: Option<&String>| {
@@ -142,10 +142,9 @@ fn a_message_is_found_in_the_frame_whose_work_it_is() {
     let last = at(span.close.and_then(|close| close.message).as_ref()).unwrap_or(5);
     for seq in 1..=5 {
         let expected = if first < seq && seq <= last { num } else { outer };
-        assert_eq!(place(seq).frame, expected, "{seq} {first} {last}");
+        assert_eq!(frame(seq), expected, "{seq} {first} {last}");
     }
-    assert_eq!(place(first + 1), MessagePlace { frame: num, position: 1 });
-    assert_eq!(store.read(|view| view.message_place("ses_b", 1)).unwrap(), None);
+    assert_eq!(store.read(|view| view.frame_at("ses_b", 1)).unwrap(), None);
 }
 
 #[test]
@@ -166,8 +165,8 @@ fn after_the_end_of_work_a_message_is_in_the_frame_around_it() {
     let inner = at("m3", push("ses_a", "frm-2", "inner"));
     at("m4", pop("ses_a", "done"));
     at("m5", pop("ses_a", "done"));
-    let place = |seq| store.read(|view| view.message_place("ses_a", seq)).unwrap().unwrap().frame;
-    assert_eq!([1, 2, 3, 4, 5, 6].map(place), [goal, goal, outer, inner, outer, goal]);
+    let frame = |seq| store.read(|view| view.frame_at("ses_a", seq)).unwrap().unwrap();
+    assert_eq!([1, 2, 3, 4, 5, 6].map(frame), [goal, goal, outer, inner, outer, goal]);
 }
 
 proptest! {
