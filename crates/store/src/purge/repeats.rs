@@ -1,4 +1,13 @@
-//! Recognizes repetitions of a removed text: quoted, in a line, in XML, or with its end cut off.
+//! Recognizes a removed text in the texts of `copies` that don't say whose words they hold: contexts, notes, masks and
+//! answers put several frames into one sentence. It is known in the forms that callstack writes, and in no others:
+//!
+//! - cut off with `…` where there was no more room, and with secrets masked (`core::text`, `core::secrets`);
+//! - on one line, in XML (`core::context`, `core::xml`);
+//! - with `\` or `>` before lines that could pass for ours (`core::xml::quoted`, `core::compaction`);
+//! - without the marks of lists and headings (`core::results`), and without our own words before it;
+//! - if it is short, only as a whole field: between quotes or tags, after a heading, or on a line of its own.
+//!
+//! An event that names the frames of its text needs none of this. Those that stores hold don't.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,6 @@
-//! Frames that retry the work of another one: they have its name and its results.
+//! Frames that retry the work of another one: they have its name and its results. Which frame they retry is known from
+//! the decision alone that `stack_frame_retry` writes, a sentence of callstack's own that begins with [`TRIED`]: no
+//! event of a store says it otherwise.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
