@@ -160,9 +160,9 @@ impl From<StoreError> for EngineError {
             StoreError::Distrusted(distrust) => (Kind::Untrusted, distrust.hint().into()),
             StoreError::Corrupt { .. } => (
                 Kind::Unavailable,
-                "Nothing was changed. Keep a copy of the store's folder; `callstack doctor` says what is \
-                 damaged and what can be done."
-                    .into(),
+                Hint::from("Nothing was changed. Keep a copy of the store's folder; ")
+                    .then(Hint::command("doctor"))
+                    .then(" says what is damaged and what can be done."),
             ),
             StoreError::Newer { .. } => (
                 Kind::Unavailable,
@@ -188,9 +188,9 @@ impl From<StoreError> for EngineError {
             ),
             StoreError::System { writing: false, .. } => (
                 Kind::Unavailable,
-                "Check the disk and who owns the folder, and try again; `callstack doctor` says whether the \
-                 store is whole."
-                    .into(),
+                Hint::from("Check the disk and who owns the folder, and try again; ")
+                    .then(Hint::command("doctor"))
+                    .then(" says whether the store is whole."),
             ),
             StoreError::System { writing: true, .. } => (
                 Kind::Unavailable,
@@ -218,7 +218,7 @@ impl From<StoreError> for EngineError {
                 (Kind::NotFound, "Give the handle, or more of the id.".into())
             }
             StoreError::Database { .. } | StoreError::Value(_) => {
-                (Kind::Internal, "`callstack doctor` checks the store.".into())
+                (Kind::Internal, Hint::command("doctor").then(" checks the store."))
             }
         };
         Self { hint: Some(hint), ..Self::new(kind, error.to_string()) }.caused_by(error)

@@ -7,7 +7,8 @@ use callstack_core::dialect::Dialect;
 use callstack_core::secrets::mask;
 
 /// The next step for whoever gets an error. Operations stand in it by their names in the table, and each surface
-/// writes the words by which its readers reach them: a tool, a command, an address.
+/// writes the words by which its readers reach them: a tool, a command, an address. Commands stand in it for what only
+/// a person does, at a terminal, whoever reads of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hint(Vec<Part>);
 
@@ -15,6 +16,8 @@ pub struct Hint(Vec<Part>);
 enum Part {
     Words(Cow<'static, str>),
     Operation(&'static str),
+    /// The arguments of `callstack`.
+    Command(Cow<'static, str>),
 }
 
 impl Hint {
@@ -30,6 +33,11 @@ impl Hint {
         self
     }
 
+    /// Begins a hint with a command for a person at a terminal: the arguments of `callstack`.
+    pub fn command(arguments: impl Into<Cow<'static, str>>) -> Self {
+        Self(vec![Part::Command(arguments.into())])
+    }
+
     /// Adds words, or another hint.
     #[must_use]
     pub fn then(mut self, more: impl Into<Self>) -> Self {
@@ -41,7 +49,7 @@ impl Hint {
     pub fn operations(&self) -> impl Iterator<Item = &'static str> {
         self.0.iter().filter_map(|part| match part {
             Part::Operation(name) => Some(*name),
-            Part::Words(_) => None,
+            Part::Words(_) | Part::Command(_) => None,
         })
     }
 
@@ -51,6 +59,7 @@ impl Hint {
         let parts = self.0.iter().map(|part| match part {
             Part::Words(words) => Cow::Borrowed(words.as_ref()),
             Part::Operation(name) => Cow::Owned(format!("`{}`", reach(name))),
+            Part::Command(arguments) => Cow::Owned(format!("`callstack {arguments}`")),
         });
         parts.collect()
     }
@@ -68,6 +77,7 @@ impl Hint {
         let parts = self.0.into_iter().map(|part| match part {
             Part::Words(words) => Part::Words(mask(&words).into_owned().into()),
             Part::Operation(name) => Part::Operation(name),
+            Part::Command(arguments) => Part::Command(mask(&arguments).into_owned().into()),
         });
         Self(parts.collect())
     }
@@ -109,5 +119,15 @@ mod tests {
             format!("Go to \"{title}\" with `flame_navigate`.")
         );
         assert_eq!(hint.operations().collect::<Vec<_>>(), ["stack_navigate"]);
+    }
+
+    #[test]
+    fn a_command_is_the_same_for_each_reader() {
+        let hint = Hint::command("doctor").then(" checks the store.");
+        for shown in [hint.to_string(), hint.written(|_| "another way".into())] {
+            assert_eq!(shown, "`callstack doctor` checks the store.");
+        }
+        assert_eq!(hint.clone().spoken(Dialect::Flame).to_string(), hint.to_string());
+        assert_eq!(hint.operations().count(), 0);
     }
 }
