@@ -33,7 +33,7 @@ impl From<StoreError> for CommandError {
 
 impl From<RecordingError> for CommandError {
     fn from(error: RecordingError) -> Self {
-        Self::Failed(unreadable(&error))
+        Self::Failed(unreadable(error))
     }
 }
 

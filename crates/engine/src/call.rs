@@ -212,9 +212,7 @@ impl<D: Serialize> Reply<D> {
     /// Returns the answer with its data as JSON. Fails if the data can't be serialized.
     pub(crate) fn erased(self) -> Result<Answer, EngineError> {
         let data = match self.data {
-            Some(data) => {
-                serde_json::to_value(data).map_err(|error| EngineError::unwritable(&error))?
-            }
+            Some(data) => serde_json::to_value(data).map_err(EngineError::unwritable)?,
             None => Value::Null,
         };
         Ok(Answer { data, ..self.answer })

@@ -126,7 +126,7 @@ impl Delegation {
         outcome: EffectOutcome,
     ) -> Result<Reply<ReturnedFrame>, EngineError> {
         let Waiting { frame, session } =
-            serde_json::from_value(token).map_err(|error| unreadable("token", &error))?;
+            serde_json::from_value(token).map_err(|error| unreadable("token", error))?;
         let Some(session) = session else {
             let session = started(&self.queries.frame(frame)?, outcome)?;
             return self.entrust(caller, frame, &session);
@@ -416,9 +416,10 @@ fn started(frame: &Frame, outcome: EffectOutcome) -> Result<String, EngineError>
     )))
 }
 
-fn unreadable(what: &str, error: &serde_json::Error) -> EngineError {
+fn unreadable(what: &str, error: serde_json::Error) -> EngineError {
     EngineError::invalid(
         format!("the {what} can't be read: {error}"),
         "Restart the host after an update of callstack.",
     )
+    .caused_by(error)
 }

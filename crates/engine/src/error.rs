@@ -125,8 +125,8 @@ impl EngineError {
     }
 
     /// The error of a value that can't be written as JSON.
-    pub(crate) fn unwritable(error: &serde_json::Error) -> Self {
-        Self::new(Kind::Internal, error.to_string())
+    pub(crate) fn unwritable(error: serde_json::Error) -> Self {
+        Self::new(Kind::Internal, error.to_string()).caused_by(error)
     }
 
     /// The error with secrets of known forms masked. What it comes from may hold them, and is left out.

@@ -144,7 +144,7 @@ fn sanitized(id: &str) -> Cow<'_, str> {
 /// back.
 pub(crate) fn prepare(folder: &Path) -> Result<(), EngineError> {
     refuse_links(folder)?;
-    let failed = |error: io::Error| unwritable(folder, &error);
+    let failed = |error: io::Error| unwritable(folder, error);
     if !folder.is_dir() {
         fs::create_dir_all(folder).map_err(failed)?;
         restrict(folder).map_err(failed)?;
@@ -157,24 +157,24 @@ pub(crate) fn prepare(folder: &Path) -> Result<(), EngineError> {
 /// project and lead anywhere, and that none on the way to them leads out of the project.
 pub(crate) fn refuse_links(folder: &Path) -> Result<(), EngineError> {
     if let Some(project) = folder.parent().and_then(Path::parent) {
-        plain::refuse_way_out(project, folder).map_err(|error| unwritable(folder, &error))?;
+        plain::refuse_way_out(project, folder).map_err(|error| unwritable(folder, error))?;
     }
     for folder in [folder, &folder.join(FRAMES)] {
         if fs::symlink_metadata(folder).is_ok_and(|it| it.is_symlink()) {
             let error = io::Error::new(io::ErrorKind::NotADirectory, "it is a link");
-            return Err(unwritable(folder, &error));
+            return Err(unwritable(folder, error));
         }
     }
     Ok(())
 }
 
 pub(crate) fn write_state(folder: &Path, state: &StackState) -> Result<(), EngineError> {
-    let text = serde_json::to_string(state).map_err(|error| unshaped(&error))?;
+    let text = serde_json::to_string(state).map_err(EngineError::unwritable)?;
     write(&folder.join(STATE), &escape_json(&text), Durably::Yes)
 }
 
 pub(crate) fn pretty(value: &impl Serialize) -> Result<String, EngineError> {
-    let text = serde_json::to_string_pretty(value).map_err(|error| unshaped(&error))?;
+    let text = serde_json::to_string_pretty(value).map_err(EngineError::unwritable)?;
     Ok(escape_json(&text).into_owned())
 }
 
@@ -198,7 +198,7 @@ pub(crate) fn write(path: &Path, text: &str, durably: Durably) -> Result<(), Eng
         file.persist(path).map_err(|error| error.error)?;
         Ok(())
     };
-    replace().map_err(|error| unwritable(path, &error))
+    replace().map_err(|error| unwritable(path, error))
 }
 
 /// Reads a file; none where there is none.
@@ -206,9 +206,9 @@ fn load<T: DeserializeOwned>(path: &Path) -> Result<Option<T>, EngineError> {
     let text = match plain::read(path) {
         Ok(text) => text,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(unreadable(path, &error)),
+        Err(error) => return Err(unreadable(path, error)),
     };
-    serde_json::from_slice(&text).map(Some).map_err(|error| unreadable(path, &error))
+    serde_json::from_slice(&text).map(Some).map_err(|error| unreadable(path, error))
 }
 
 /// The content of a folder that frames are to be written to.
@@ -230,7 +230,7 @@ pub(crate) fn lies_in(folder: &Path) -> Result<Present, EngineError> {
             let mut others = frames.filter(|entry| !is_frame_of_ours(&entry.path()));
             return Ok(others.next().map_or(Present::Nothing, |_| Present::Other));
         }
-        Err(error) => return Err(unreadable(&path, &error)),
+        Err(error) => return Err(unreadable(&path, error)),
     };
     match serde_json::from_slice::<StackState>(&text) {
         Ok(state) if state.version > VERSION => Err(newer(&path, state.version)),
@@ -258,22 +258,20 @@ fn newer(path: &Path, version: u32) -> EngineError {
     .with_hint("Nothing was changed. Install the newer callstack that wrote it.")
 }
 
-fn unreadable(path: &Path, why: &dyn std::fmt::Display) -> EngineError {
-    EngineError::new(Kind::Unavailable, format!("{} can't be read: {why}", path.display()))
+fn unreadable(path: &Path, cause: impl std::error::Error + Send + Sync + 'static) -> EngineError {
+    EngineError::new(Kind::Unavailable, format!("{} can't be read: {cause}", path.display()))
         .with_hint(
             "Nothing was changed, and it is not overwritten. If it is yours, move it away; \
              callstack writes it anew from its store at the next change.",
         )
+        .caused_by(cause)
 }
 
-fn unwritable(path: &Path, error: &io::Error) -> EngineError {
+fn unwritable(path: &Path, error: io::Error) -> EngineError {
     EngineError::new(Kind::Unavailable, format!("{} can't be written: {error}", path.display()))
         .with_hint(
             "The frames themselves are safe in the store. Free some space or make the folder \
              writable; STACK_FILES=off does without these files.",
         )
-}
-
-fn unshaped(error: &serde_json::Error) -> EngineError {
-    EngineError::new(Kind::Internal, error.to_string())
+        .caused_by(error)
 }

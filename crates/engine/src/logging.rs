@@ -95,9 +95,9 @@ impl Log {
             let mut file = match open_plain(OpenOptions::new().read(true).write(true), &path) {
                 Ok(file) => file,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                Err(error) => return Err(unwritable(&path, &error)),
+                Err(error) => return Err(unwritable(&path, error)),
             };
-            let failed = |error| unwritable(&path, &error);
+            let failed = |error| unwritable(&path, error);
             let mut text = Vec::new();
             file.read_to_end(&mut text).map_err(failed)?;
             let text = String::from_utf8_lossy(&text).into_owned();
@@ -192,11 +192,12 @@ fn timestamp(at: i64) -> String {
 }
 
 /// Why a log can't be written.
-pub(crate) fn unwritable(path: &Path, error: &io::Error) -> EngineError {
+pub(crate) fn unwritable(path: &Path, error: io::Error) -> EngineError {
     EngineError::new(Kind::Unavailable, format!("{} can't be written: {error}", path.display()))
         .with_hint(
             Hint::from("What was said is safe in the store, where ")
                 .and("stack_log")
                 .then(" reads it. Free some space or make the folder writable."),
         )
+        .caused_by(error)
 }

@@ -332,6 +332,7 @@ const LONGEST: usize = 256 * 1024;
 pub(crate) fn check_lengths(arguments: &Value) -> Result<(), EngineError> {
     let Some((name, bytes)) = longest(arguments).filter(|(_, bytes)| *bytes > LONGEST) else {
         return Ok(());
+        .caused_by(error)
     };
     Err(EngineError::new(
         Kind::Limit,

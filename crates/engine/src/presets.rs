@@ -68,7 +68,7 @@ pub fn presets(
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
         Err(error) => Err(error),
     };
-    for entry in entries.map_err(|error| unreadable(&folder, &error))? {
+    for entry in entries.map_err(|error| unreadable(&folder, error))? {
         let path = entry.path();
         if path.extension().is_some_and(|it| it == "toml") {
             names.extend(path.file_stem().map(|it| it.to_string_lossy().into_owned()));
@@ -123,9 +123,10 @@ pub fn preset(project: &Path, name: &str) -> Result<Preset, EngineError> {
             Ok(Preset { name: name.to_owned(), ..read(name, text)? })
         }
         Err(error) if error.kind() == std::io::ErrorKind::InvalidInput => {
-            Err(EngineError::invalid(format!("{}: {error}", path.display()), "Remove it."))
+            let refused = format!("{}: {error}", path.display());
+            Err(EngineError::invalid(refused, "Remove it.").caused_by(error))
         }
-        Err(error) => Err(unreadable(&path, &error)),
+        Err(error) => Err(unreadable(&path, error)),
     }
 }
 
@@ -242,6 +243,7 @@ fn pieces(text: &str) -> Result<Vec<Result<&str, &str>>, &str> {
     Ok(found)
 }
 
-fn unreadable(path: &Path, error: &std::io::Error) -> EngineError {
+fn unreadable(path: &Path, error: std::io::Error) -> EngineError {
     EngineError::new(Kind::Unavailable, format!("can't read {}: {error}", path.display()))
+        .caused_by(error)
 }

@@ -31,15 +31,15 @@ const LINE: usize = 200;
 const API_ERROR: &str = "API Error";
 
 /// Returns the same failure as an error for the engine's callers.
-pub fn unreadable(error: &RecordingError) -> EngineError {
-    let kind = match error {
+pub fn unreadable(error: RecordingError) -> EngineError {
+    let kind = match &error {
         RecordingError::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
             Kind::NotFound
         }
         RecordingError::Io { .. } => Kind::Unavailable,
         _ => Kind::Invalid,
     };
-    EngineError::new(kind, error.to_string()).with_hint(error.hint().to_owned())
+    EngineError::new(kind, error.to_string()).with_hint(error.hint().to_owned()).caused_by(error)
 }
 
 /// Imports recordings as sessions and frames of a store. `progress` is called with the indexes of the recording and the

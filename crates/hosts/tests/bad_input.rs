@@ -15,7 +15,7 @@ fn what_cannot_be_read_is_reported_as_the_engine_reports_its_failures() {
     let folder = tempfile::tempdir().unwrap();
     let empty = folder.path().join("empty");
     fs::write(&empty, "").unwrap();
-    let refused = |path: &Path| unreadable(&read(path).unwrap_err());
+    let refused = |path: &Path| unreadable(read(path).unwrap_err());
     let error = refused(&empty);
     assert_eq!(error.kind, Kind::Invalid);
     assert_eq!(error.message, format!("{}: the file is empty", empty.display()));

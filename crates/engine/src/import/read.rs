@@ -328,10 +328,12 @@ fn parse(path: &Path) -> Result<Value, EngineError> {
             format!("{} can't be read: {error}", path.display()),
         )
         .with_hint("Name a folder such as .opencode/stack, or a file of frames.")
+        .caused_by(error)
     })?;
     serde_json::from_slice(&text).map_err(|error| {
         EngineError::new(Kind::Invalid, format!("{} is not whole JSON: {error}", path.display()))
             .with_hint("Nothing was imported. Is there a copy of it that is whole?")
+            .caused_by(error)
     })
 }
 

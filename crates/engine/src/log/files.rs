@@ -136,9 +136,9 @@ pub(crate) fn alone(folder: &Path) -> Result<fs::File, EngineError> {
 
 fn write_one(store: &Store, frame: FrameNum, path: &Path) -> Result<(), EngineError> {
     let folder = path.parent().unwrap_or(path);
-    let failed = |error: &io::Error| unwritable(path, error);
-    prepare(folder).map_err(|error| failed(&error))?;
-    let mut file = unfinished::builder().tempfile_in(folder).map_err(|error| failed(&error))?;
+    let failed = |error: io::Error| unwritable(path, error);
+    prepare(folder).map_err(failed)?;
+    let mut file = unfinished::builder().tempfile_in(folder).map_err(failed)?;
     let mut out = BufWriter::new(file.as_file_mut());
     let (frame, parent, evidence) = store.read(|view| {
         let evidence = view.evidence(frame)?;
@@ -147,16 +147,16 @@ fn write_one(store: &Store, frame: FrameNum, path: &Path) -> Result<(), EngineEr
         Ok::<_, EngineError>((frame, parent, evidence))
     })?;
     let head = markdown::head(&frame, parent.as_ref(), &evidence);
-    out.write_all(escape_text(&head).as_bytes()).map_err(|error| failed(&error))?;
+    out.write_all(escape_text(&head).as_bytes()).map_err(failed)?;
     super::visit(store, frame.num, 1, false, |entry| {
         let text = entry.to_markdown(false);
-        out.write_all(escape_text(&text).as_bytes()).map_err(|error| failed(&error))?;
+        out.write_all(escape_text(&text).as_bytes()).map_err(failed)?;
         Ok::<_, EngineError>(ControlFlow::Continue(()))
     })?;
-    out.flush().map_err(|error| failed(&error))?;
+    out.flush().map_err(failed)?;
     drop(out);
-    file.as_file().sync_data().map_err(|error| failed(&error))?;
-    file.persist(path).map_err(|error| failed(&error.error))?;
+    file.as_file().sync_data().map_err(failed)?;
+    file.persist(path).map_err(|error| failed(error.error))?;
     Ok(())
 }
 
@@ -211,7 +211,7 @@ pub(crate) fn remove_unfinished(folder: &Path) -> Result<(), EngineError> {
 /// Removes a file that may not be there.
 pub(crate) fn remove(path: &Path) -> Result<(), EngineError> {
     match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(unwritable(path, &error)),
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(unwritable(path, error)),
         _ => Ok(()),
     }
 }

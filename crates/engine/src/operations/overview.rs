@@ -231,8 +231,7 @@ impl Operate for GetState {
 
     fn run(engine: &Engine, _: &Caller, _: NoParams) -> Result<Reply<Self::Output>, EngineError> {
         let state = engine.state()?.spoken(engine.dialect());
-        let text =
-            serde_json::to_string(&state).map_err(|error| EngineError::unwritable(&error))?;
+        let text = serde_json::to_string(&state).map_err(EngineError::unwritable)?;
         Ok(Reply::new("state", text, state))
     }
 }

@@ -92,6 +92,7 @@ fn ask(engine: &Engine, settings: &SummarizerSettings) -> Result<SummarizerWord,
     let text = engine.ask_summarizer(&request).map_err(|error| {
         EngineError::new(Kind::Conflict, format!("the model can't be used: {error}"))
             .with_hint("Until it answers, results that nobody gave are extracted without it.")
+            .caused_by(error)
     })?;
     let ms = u64::try_from(engine.world().now() - begun).unwrap_or_default();
     Ok(SummarizerWord { text, ms })

@@ -38,8 +38,9 @@ impl<'a, E: DeserializeOwned> Asked<'a, E> {
     ) -> Result<Self, EngineError> {
         let text = params.map_or("{}", RawValue::get);
         let stand_in = |raw: &[u8]| host.stand_in(raw);
-        let unreadable = |error| {
+        let unreadable = |error: serde_json::Error| {
             EngineError::invalid(format!("the parameters can't be read: {error}"), H::INSTALL)
+                .caused_by(error)
         };
         Ok(match method {
             "hello" => Self::Hello,

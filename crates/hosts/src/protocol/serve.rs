@@ -39,8 +39,8 @@ pub fn serve<H: Host>(
         let request = match lines::request(&line, &mut mended, &|raw| server.host.stand_in(raw)) {
             Ok(request) => request,
             Err(error) => {
-                let refusal =
-                    EngineError::invalid(format!("a request can't be read: {error}"), H::INSTALL);
+                let refused = format!("a request can't be read: {error}");
+                let refusal = EngineError::invalid(refused, H::INSTALL).caused_by(error);
                 refuse(engine, &line, refusal, &mut output, &mut log)?;
                 continue;
             }
