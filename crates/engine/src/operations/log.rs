@@ -62,6 +62,11 @@ pub(crate) enum LogOutput {
     Whole(WholeLog),
 }
 
+/// A message as its host wrote it: JSON in the host's own shape.
+#[derive(Clone, Serialize, JsonSchema)]
+#[serde(transparent)]
+pub(crate) struct HostJson(Value);
+
 /// Messages of a frame. Positions count from 1.
 #[derive(Clone, Serialize, JsonSchema)]
 pub(crate) struct LogMessages {
@@ -77,8 +82,7 @@ pub(crate) struct LogMessages {
     positions: Vec<u64>,
     /// Version of each message; the newest is the highest
     versions: Vec<u64>,
-    /// The messages as their host wrote them
-    messages: Vec<Value>,
+    messages: Vec<HostJson>,
 }
 
 /// Lines of a frame's messages that match a query. Positions count from 1.
@@ -152,7 +156,7 @@ impl Operate for Log {
         };
         let message = |entry: &LogEntry| {
             let json = entry.to_json(false);
-            serde_json::from_str(&json).unwrap_or_else(|_| Value::from(json))
+            HostJson(serde_json::from_str(&json).unwrap_or_else(|_| Value::from(json)))
         };
         let data = LogOutput::Messages(LogMessages {
             frame: frame.num.to_string(),

@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::inspect::DetailsOutput;
+use super::inspect::{Details, DetailsOutput};
+use super::views::{Diff, Frames, LookAtCalls, LookAtFold, LookAtRequest, LookAtWindow, ReadFrame};
 use crate::call::Reply;
 use crate::engine::Engine;
-use crate::error::EngineError;
-use crate::operation::{Access, Caller, CallerKind, Operate, Repeated, TERMINAL_ONLY};
-use crate::operations;
+use crate::error::{EngineError, Kind};
+use crate::operation::{Access, Caller, CallerKind, Operate, Repeated, TERMINAL_ONLY, typed};
 use crate::views::calls::CallList;
 use crate::views::diff::FrameDiff;
 use crate::views::folded::FoldedFrame;
@@ -59,35 +59,31 @@ pub(crate) struct ReportDocument {
     title: Option<String>,
     /// Handle of the frame that was asked for
     start: Option<String>,
-    #[schemars(with = "FrameList")]
-    frames: Value,
+    frames: FrameList,
     /// By id
-    #[schemars(with = "BTreeMap<String, ReportedSession>")]
-    sessions: Map<String, Value>,
+    sessions: BTreeMap<String, ReportedSession>,
     /// By handle
-    #[schemars(with = "BTreeMap<String, DetailsOutput>")]
-    details: Map<String, Value>,
+    details: BTreeMap<String, DetailsOutput>,
     /// By handle
-    #[schemars(with = "BTreeMap<String, FoldedFrame>")]
-    folds: Map<String, Value>,
+    folds: BTreeMap<String, FoldedFrame>,
     /// By handle
-    #[schemars(with = "BTreeMap<String, FrameDiff>")]
-    diffs: Map<String, Value>,
+    diffs: BTreeMap<String, FrameDiff>,
     /// By handle
-    #[schemars(with = "BTreeMap<String, FrameMessages>")]
-    logs: Map<String, Value>,
+    logs: BTreeMap<String, FrameMessages>,
     /// The parts that the document lacks, a line each
     left_out: Vec<String>,
 }
 
 /// A session in a report.
-#[derive(JsonSchema)]
-#[expect(dead_code, reason = "it only describes the answers of other operations")]
+#[derive(Clone, Serialize, JsonSchema)]
 struct ReportedSession {
-    window: Window,
-    calls: CallList,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    window: Option<Window>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    calls: Option<CallList>,
     /// The next request
-    sent: Sent,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sent: Option<Sent>,
 }
 
 impl Operate for WriteReport {
@@ -106,7 +102,7 @@ impl Operate for WriteReport {
         params: ReportParams,
     ) -> Result<Reply<Self::Output>, EngineError> {
         let document = report(engine, caller.reveal, params)?;
-        let frames = document.frames["frames"].as_array().map_or(0, Vec::len);
+        let frames = document.frames.frames.len();
         Ok(Reply::new("report", format!("A report on {frames} frames."), document))
     }
 }
@@ -121,13 +117,13 @@ fn report(
     let session = session.map(|(session, _)| session);
     let caller = Caller::at_terminal(session.clone().unwrap_or_default(), None, reveal);
     let mut report = Report { engine, caller, room: ROOM, left_out: Vec::new() };
-    let mut frames = report.run("stack_frames", json!({ "session": session }))?;
+    let mut frames = report.run::<Frames>(json!({ "session": session }))?;
     if let Some(frame) = &frame {
-        keep_below(&mut frames, &frame.num.to_string());
+        frames.keep_below(&frame.num.to_string());
     }
     let title = engine.project().file_name().map(|name| name.to_string_lossy().into_owned());
     let sessions = report.sessions(&frames);
-    let handles = texts(&frames["frames"], "handle");
+    let handles: Vec<_> = frames.frames.iter().map(|frame| frame.handle.clone()).collect();
     let count = json!({ "count": MESSAGES });
     Ok(ReportDocument {
         kind: "callstack-report",
@@ -139,10 +135,10 @@ fn report(
         start: frame.map(|frame| frame.num.to_string()),
         frames,
         sessions,
-        details: report.of_frames(&handles, "details", "stack_frame_details", &json!({})),
-        folds: report.of_frames(&handles, "fold", "stack_folded", &json!({})),
-        diffs: report.of_frames(&handles, "files", "stack_diff", &json!({})),
-        logs: report.of_frames(&handles, "log", "stack_read_frame", &count),
+        details: report.of_frames::<Details>(&handles, "details", &json!({})),
+        folds: report.of_frames::<LookAtFold>(&handles, "fold", &json!({})),
+        diffs: report.of_frames::<Diff>(&handles, "files", &json!({})),
+        logs: report.of_frames::<ReadFrame>(&handles, "log", &count),
         left_out: report.left_out,
     })
 }
@@ -157,91 +153,65 @@ struct Report<'e> {
 }
 
 impl Report<'_> {
-    fn run(&self, name: &str, arguments: Value) -> Result<Value, EngineError> {
-        let operation = operations::find(name).ok_or_else(|| {
-            EngineError::invalid(
-                format!("there is no operation `{name}`"),
-                "It is a mistake in callstack.",
-            )
-        })?;
-        Ok(operation.run(self.engine, &self.caller, arguments)?.data)
+    /// Returns the data of an operation's answer. Secrets are masked with the whole report.
+    fn run<O: Operate>(&self, arguments: Value) -> Result<O::Output, EngineError> {
+        let reply = typed::<Engine, O>(self.engine, &self.caller, arguments)?;
+        reply.data.ok_or_else(|| {
+            EngineError::new(Kind::Internal, format!("`{}` answered without data", O::NAME))
+        })
     }
 
-    /// Adds an answer where there is room for it, and names it otherwise.
-    fn add(
-        &mut self,
-        to: &mut Map<String, Value>,
-        key: &str,
-        what: &str,
-        name: &str,
-        arguments: Value,
-    ) {
-        match self.run(name, arguments) {
-            Ok(data) => {
-                let bytes = data.to_string().len();
-                match self.room.checked_sub(bytes) {
-                    Some(room) => {
-                        self.room = room;
-                        to.insert(key.to_owned(), data);
-                    }
-                    None => self.left_out.push(format!("{what}: there was no room for it")),
+    /// Returns the data of an operation's answer where there is room for it, and names it otherwise.
+    fn part<O: Operate>(&mut self, what: &str, arguments: Value) -> Option<O::Output> {
+        let sized = self.run::<O>(arguments).and_then(|data| {
+            let bytes = serde_json::to_vec(&data).map_err(EngineError::unwritable)?.len();
+            Ok((data, bytes))
+        });
+        match sized {
+            Ok((data, bytes)) => match self.room.checked_sub(bytes) {
+                Some(room) => {
+                    self.room = room;
+                    return Some(data);
                 }
-            }
+                None => self.left_out.push(format!("{what}: there was no room for it")),
+            },
             Err(error) => self.left_out.push(format!("{what}: {}", error.masked().message)),
         }
+        None
     }
 
-    fn sessions(&mut self, frames: &Value) -> Map<String, Value> {
-        let mut sessions = Map::new();
-        let worked_in: BTreeSet<String> = texts(&frames["frames"], "session").into_iter().collect();
-        for id in worked_in {
-            let mut session = Map::new();
+    fn sessions(&mut self, frames: &FrameList) -> BTreeMap<String, ReportedSession> {
+        let worked_in = frames.frames.iter().filter_map(|frame| frame.session.clone());
+        let mut sessions = BTreeMap::new();
+        for id in worked_in.collect::<BTreeSet<_>>() {
             let of = |what: &str| format!("{what} of session {id}");
             let named = json!({ "session": id });
-            self.add(&mut session, "window", &of("window"), "stack_window", named.clone());
-            self.add(&mut session, "calls", &of("calls"), "stack_calls", named.clone());
             let request = json!({ "session": id, "count": MESSAGES });
-            self.add(&mut session, "sent", &of("request"), "stack_sent", request);
-            sessions.insert(id, session.into());
+            let session = ReportedSession {
+                window: self.part::<LookAtWindow>(&of("window"), named.clone()),
+                calls: self.part::<LookAtCalls>(&of("calls"), named.clone()),
+                sent: self.part::<LookAtRequest>(&of("request"), request),
+            };
+            sessions.insert(id, session);
         }
         sessions
     }
 
-    /// The answers of an operation for each frame.
-    fn of_frames(
+    /// The data of an operation for each frame.
+    fn of_frames<O: Operate>(
         &mut self,
         handles: &[String],
         what: &str,
-        name: &str,
         arguments: &Value,
-    ) -> Map<String, Value> {
-        let mut answers = Map::new();
+    ) -> BTreeMap<String, O::Output> {
+        let mut parts = BTreeMap::new();
         for handle in handles {
             let mut arguments = arguments.clone();
             arguments["frame"] = handle.as_str().into();
-            self.add(&mut answers, handle, &format!("{what} of {handle}"), name, arguments);
+            if let Some(data) = self.part::<O>(&format!("{what} of {handle}"), arguments) {
+                parts.insert(handle.clone(), data);
+            }
         }
-        answers
+        parts
     }
-}
-
-/// Keeps only a frame and those below it.
-fn keep_below(list: &mut Value, top: &str) {
-    let mut kept = BTreeSet::from([top.to_owned()]);
-    if let Some(frames) = list["frames"].as_array_mut() {
-        frames.retain(|frame| {
-            let is_below = frame["parent"].as_str().is_some_and(|parent| kept.contains(parent));
-            let handle = frame["handle"].as_str().unwrap_or_default();
-            is_below && kept.insert(handle.to_owned()) || handle == top
-        });
-    }
-    let sessions: BTreeSet<String> = texts(&list["frames"], "session").into_iter().collect();
-    if let Some(listed) = list["sessions"].as_array_mut() {
-        listed.retain(|session| session["id"].as_str().is_some_and(|id| sessions.contains(id)));
-    }
-}
-
-fn texts(list: &Value, field: &str) -> Vec<String> {
-    let list = list.as_array().into_iter().flatten();
-    list.filter_map(|it| it[field].as_str().map(str::to_owned)).collect()
 }

@@ -1,6 +1,6 @@
 //! The tree as a flat list, with the figures of each frame.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use callstack_core::frame::{FrameNum, Status};
 use callstack_core::secrets::mask;
@@ -33,6 +33,20 @@ pub(crate) struct FrameList {
     sessions: Vec<ListedSession>,
 }
 
+impl FrameList {
+    /// Keeps only a frame and those below it, with their sessions.
+    pub(crate) fn keep_below(&mut self, top: &str) {
+        let mut kept = BTreeSet::from([top.to_owned()]);
+        self.frames.retain(|frame| {
+            let is_below = frame.parent.as_ref().is_some_and(|parent| kept.contains(parent));
+            is_below && kept.insert(frame.handle.clone()) || frame.handle == top
+        });
+        let sessions: BTreeSet<_> =
+            self.frames.iter().filter_map(|frame| frame.session.as_deref()).collect();
+        self.sessions.retain(|session| sessions.contains(session.id.as_str()));
+    }
+}
+
 /// A frame of the list. Tokens are estimated.
 #[expect(
     clippy::struct_excessive_bools,
@@ -54,7 +68,7 @@ pub(crate) struct ListedFrame {
     sign: &'static str,
     /// The session that works in it
     #[serde(skip_serializing_if = "Option::is_none")]
-    session: Option<String>,
+    pub(crate) session: Option<String>,
     /// The host's name of the agent
     #[serde(skip_serializing_if = "Option::is_none")]
     agent: Option<String>,
