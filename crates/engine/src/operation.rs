@@ -83,7 +83,9 @@ pub trait Operate<C: Context = Engine> {
     /// The way in which a repeated call is answered.
     const REPEATED: Repeated;
     /// The callers that it is for.
-    const CALLERS: &'static [CallerKind] = EVERYBODY;
+    const CALLERS: &'static [CallerKind];
+    /// Whether an agent, for which it is not, may call it to ask a person for it: it then carries nothing out.
+    const ON_REQUEST: bool = false;
     /// Whether it needs a host that is [`HostKind::Folding`]. From one that only calls it is hidden, and refused.
     const NEEDS_FOLDING: bool = false;
     /// The names of the arguments that only a person at a terminal may give. Nobody else is listed them.
@@ -128,6 +130,8 @@ pub struct Operation<C: Context = Engine> {
     pub repeated: Repeated,
     /// The callers that it is for.
     pub callers: &'static [CallerKind],
+    /// Whether an agent may call it to ask a person for it.
+    pub on_request: bool,
     /// Whether it needs a host that is [`HostKind::Folding`]. From one that only calls it is hidden, and refused.
     pub(crate) needs_folding: bool,
     /// The names of the arguments that only a person at a terminal may give.
@@ -165,6 +169,7 @@ impl<C: Context> Operation<C> {
             access: O::ACCESS,
             repeated: O::REPEATED,
             callers: O::CALLERS,
+            on_request: O::ON_REQUEST,
             terminal_arguments: O::TERMINAL_ARGUMENTS,
             at_terminal: schema::plain::<O::Params>,
             parameters: || schema::without(schema::plain::<O::Params>(), O::TERMINAL_ARGUMENTS),
@@ -194,9 +199,7 @@ impl<C: Context> Operation<C> {
         caller: &Caller,
         arguments: Value,
     ) -> Result<Answer, EngineError> {
-        if !self.is_for(caller.kind()) {
-            return Err(self.not_for(caller.kind()));
-        }
+        self.check_caller(caller)?;
         self.check_arguments(caller.kind(), &arguments)?;
         if self.needs_folding && caller.host_kind() == HostKind::Calling {
             return Err(unfolded(self.name));
@@ -213,14 +216,13 @@ impl<C: Context> Operation<C> {
         caller: &Caller,
         params: O::Params,
     ) -> Result<Answer, EngineError> {
-        if !self.is_for(caller.kind()) {
-            return Err(self.not_for(caller.kind()));
-        }
+        self.check_caller(caller)?;
         let work = |context: &C| O::run(context, caller, params)?.erased();
         masked_for(caller, context.carry_out(caller, work))
     }
 
-    /// Continues a call whose answer asked for an effect, with the outcome of that effect.
+    /// Continues a call whose answer asked for an effect, with the outcome of that effect. Fails with
+    /// [`Kind::NotFound`] if the operation is not for the caller.
     pub fn resume(
         &self,
         context: &C,
@@ -228,8 +230,18 @@ impl<C: Context> Operation<C> {
         token: Value,
         outcome: EffectOutcome,
     ) -> Result<Answer, EngineError> {
+        self.check_caller(caller)?;
         let work = |context: &C| (self.resume)(context, caller, token, outcome);
         masked_for(caller, context.carry_out(caller, work))
+    }
+
+    /// Fails with [`Kind::NotFound`] if the operation is not for the caller, who may not ask for it either.
+    fn check_caller(&self, caller: &Caller) -> Result<(), EngineError> {
+        let kind = caller.kind();
+        if self.is_for(kind) || (self.on_request && kind == CallerKind::Agent) {
+            return Ok(());
+        }
+        Err(not_for(self.name, kind))
     }
 
     /// Fails with [`Kind::Invalid`] if an argument is for a terminal alone, and the caller is none.
@@ -246,20 +258,20 @@ impl<C: Context> Operation<C> {
         }
     }
 
-    fn not_for(&self, caller: CallerKind) -> EngineError {
-        let (who, hint) = match caller {
-            CallerKind::Agent => ("an agent", "A person carries it out at a terminal."),
-            CallerKind::Terminal => ("a terminal", "It is for agents."),
-            CallerKind::Page => ("a page", "Carry it out at a terminal."),
-        };
-        EngineError::new(Kind::NotFound, format!("`{}` is not for {who}", self.name))
-            .with_hint(hint)
-    }
-
     /// Returns the names of the arguments in one line, optional ones in brackets: `title, successCriteria, [in]`.
     pub fn signature(&self) -> String {
         signature(&(self.brief)())
     }
+}
+
+/// Returns the refusal of an operation that is not for a kind of callers.
+pub(crate) fn not_for(operation: &str, caller: CallerKind) -> EngineError {
+    let (who, hint) = match caller {
+        CallerKind::Agent => ("an agent", "A person carries it out at a terminal."),
+        CallerKind::Terminal => ("a terminal", "It is for agents."),
+        CallerKind::Page => ("a page", "Carry it out at a terminal."),
+    };
+    EngineError::new(Kind::NotFound, format!("`{operation}` is not for {who}")).with_hint(hint)
 }
 
 /// Masks secrets in an answer or an error, unless the caller may see them.
@@ -320,6 +332,7 @@ pub(crate) fn typed<C: Context, O: Operate<C>>(
             format!("the arguments of `{}` are not right: {error}", O::NAME),
         )
         .with_hint(format!("It takes: {}.", takes(&schema)))
+        .caused_by(error)
     })?;
     O::run(context, caller, params)
 }
@@ -332,7 +345,6 @@ const LONGEST: usize = 256 * 1024;
 pub(crate) fn check_lengths(arguments: &Value) -> Result<(), EngineError> {
     let Some((name, bytes)) = longest(arguments).filter(|(_, bytes)| *bytes > LONGEST) else {
         return Ok(());
-        .caused_by(error)
     };
     Err(EngineError::new(
         Kind::Limit,

@@ -14,6 +14,8 @@ mod beside;
 #[cfg(test)]
 mod cache;
 #[cfg(test)]
+mod callers;
+#[cfg(test)]
 mod compaction;
 #[cfg(test)]
 mod consolidation;

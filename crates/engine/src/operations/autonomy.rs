@@ -14,7 +14,7 @@ use crate::call::Reply;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::kernel::configuration::Configured;
-use crate::operation::{Access, Caller, Operate, Repeated};
+use crate::operation::{Access, Caller, CallerKind, EVERYBODY, Operate, Repeated};
 use crate::settings::{AutonomySettings, Setting};
 
 pub(super) use ask::{ShouldPop, ShouldPush};
@@ -83,6 +83,7 @@ impl Operate for Autonomy {
         enabled heuristics.";
     const ACCESS: Access = Access::Write;
     const REPEATED: Repeated = Repeated::Runs;
+    const CALLERS: &'static [CallerKind] = EVERYBODY;
     type Params = AutonomyParams;
     type Output = AutonomyOutput;
 

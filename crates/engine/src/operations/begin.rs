@@ -13,7 +13,7 @@ use crate::effect::EffectOutcome;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::hint::Hint;
-use crate::operation::{Access, Caller, Operate, Repeated};
+use crate::operation::{Access, Caller, CallerKind, EVERYBODY, Operate, Repeated};
 use crate::operations::plan::parent_of_plans;
 use crate::outputs::{Begun, BegunFrame};
 use crate::settings::FrameSessions;
@@ -106,6 +106,7 @@ impl Operate for Push {
     const LISTED: bool = true;
     const ACCESS: Access = Access::Write;
     const REPEATED: Repeated = Repeated::Span;
+    const CALLERS: &'static [CallerKind] = EVERYBODY;
     type Params = PushParams;
     type Output = Begun;
 
@@ -191,6 +192,7 @@ impl Operate for Activate {
     const LISTED: bool = true;
     const ACCESS: Access = Access::Write;
     const REPEATED: Repeated = Repeated::Span;
+    const CALLERS: &'static [CallerKind] = EVERYBODY;
     type Params = ActivateParams;
     type Output = Begun;
 
@@ -273,6 +275,7 @@ impl Operate for Reopen {
         "Open a completed, failed or invalidated frame again and work in it.";
     const ACCESS: Access = Access::Write;
     const REPEATED: Repeated = Repeated::Span;
+    const CALLERS: &'static [CallerKind] = EVERYBODY;
     type Params = FrameParams;
     type Output = BegunFrame;
 

@@ -21,7 +21,9 @@ use crate::effect::{Effect, EffectOutcome, Next};
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::generator::GeneratedResults;
-use crate::operation::{Access, Caller, HostKind, Operate, Repeated, unfolded};
+use crate::operation::{
+    Access, Caller, CallerKind, EVERYBODY, HostKind, Operate, Repeated, unfolded,
+};
 use crate::outputs::{AwaitedSummary, EndedFrame};
 
 /// The most pending compactions that are listed.
@@ -44,6 +46,7 @@ impl Operate for Summarize {
         to a summary, which is stored with the frame, and work goes on after it.";
     const ACCESS: Access = Access::Write;
     const REPEATED: Repeated = Repeated::Runs;
+    const CALLERS: &'static [CallerKind] = EVERYBODY;
     const NEEDS_FOLDING: bool = true;
     type Params = SummarizeParams;
     type Output = PopOutput;
@@ -221,6 +224,7 @@ impl Operate for CompactionInfo {
         a summary, and how many compactions there were.";
     const ACCESS: Access = Access::Read;
     const REPEATED: Repeated = Repeated::Runs;
+    const CALLERS: &'static [CallerKind] = EVERYBODY;
     type Params = NoParams;
     type Output = CompactionOutput;
 
@@ -339,6 +343,7 @@ impl Operate for GetSummary {
         the last generated summary, artifacts and decisions.";
     const ACCESS: Access = Access::Read;
     const REPEATED: Repeated = Repeated::Runs;
+    const CALLERS: &'static [CallerKind] = EVERYBODY;
     type Params = LookParams;
     type Output = SummaryOutput;
 

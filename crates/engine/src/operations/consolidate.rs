@@ -8,7 +8,7 @@ use crate::call::Reply;
 use crate::consolidation::KEPT;
 use crate::engine::Engine;
 use crate::error::{EngineError, Kind};
-use crate::operation::{Access, Caller, Operate, Repeated};
+use crate::operation::{Access, Caller, CallerKind, EVERYBODY, Operate, Repeated};
 
 /// `stack_frame_consolidate`.
 pub(crate) struct Consolidate;
@@ -41,6 +41,7 @@ impl Operate for Consolidate {
         newest. They stay below it with their results and logs.";
     const ACCESS: Access = Access::Write;
     const REPEATED: Repeated = Repeated::Stored;
+    const CALLERS: &'static [CallerKind] = EVERYBODY;
     type Params = ConsolidateParams;
     type Output = ConsolidateOutput;
 

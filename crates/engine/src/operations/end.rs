@@ -17,7 +17,7 @@ use crate::compaction::Ending;
 use crate::effect::EffectOutcome;
 use crate::engine::Engine;
 use crate::error::{EngineError, Kind};
-use crate::operation::{Access, Caller, HostKind, Operate, Repeated};
+use crate::operation::{Access, Caller, CallerKind, EVERYBODY, HostKind, Operate, Repeated};
 use crate::outputs::{AwaitedSummary, EndedFrame};
 
 /// `stack_frame_pop`.
@@ -87,6 +87,7 @@ impl Operate for Pop {
     const LISTED: bool = true;
     const ACCESS: Access = Access::Write;
     const REPEATED: Repeated = Repeated::Span;
+    const CALLERS: &'static [CallerKind] = EVERYBODY;
     type Params = PopParams;
     type Output = PopOutput;
 
@@ -195,6 +196,7 @@ impl Operate for Invalidate {
         completed ones stay; while one below it is in progress it is refused.";
     const ACCESS: Access = Access::Write;
     const REPEATED: Repeated = Repeated::Stored;
+    const CALLERS: &'static [CallerKind] = EVERYBODY;
     type Params = InvalidateParams;
     type Output = InvalidateOutput;
 

@@ -14,7 +14,7 @@ use crate::compaction::nothing_ends;
 use crate::engine::Engine;
 use crate::error::{EngineError, Kind};
 use crate::hint::Hint;
-use crate::operation::{Access, Caller, Operate, Repeated};
+use crate::operation::{Access, Caller, CallerKind, EVERYBODY, Operate, Repeated};
 use crate::outputs::{BegunFrame, EndedFrame};
 
 /// `stack_navigate`.
@@ -45,6 +45,7 @@ impl Operate for Navigate {
         blocked, and can be taken up again.";
     const ACCESS: Access = Access::Write;
     const REPEATED: Repeated = Repeated::Span;
+    const CALLERS: &'static [CallerKind] = EVERYBODY;
     type Params = NavigateParams;
     type Output = NavigateOutput;
 

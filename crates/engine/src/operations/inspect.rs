@@ -14,7 +14,7 @@ use crate::call::Reply;
 use crate::engine::Engine;
 use crate::error::{EngineError, name_or_push};
 use crate::lock::lock;
-use crate::operation::{Access, Caller, Operate, Repeated};
+use crate::operation::{Access, Caller, CallerKind, EVERYBODY, Operate, Repeated};
 use crate::staleness::Looks;
 use crate::state::FrameMetadata;
 use crate::still_sent::{StillSent, still_sent};
@@ -114,6 +114,7 @@ impl Operate for Details {
         evidence, pins, times.";
     const ACCESS: Access = Access::Read;
     const REPEATED: Repeated = Repeated::Runs;
+    const CALLERS: &'static [CallerKind] = EVERYBODY;
     type Params = LookParams;
     type Output = DetailsOutput;
 
@@ -193,6 +194,7 @@ impl Operate for ContextPreview {
     const SUMMARY: &'static str = "The XML context of a frame, as it would be made now.";
     const ACCESS: Access = Access::Read;
     const REPEATED: Repeated = Repeated::Runs;
+    const CALLERS: &'static [CallerKind] = EVERYBODY;
     type Params = LookParams;
     type Output = ContextPreviewOutput;
 
@@ -243,6 +245,7 @@ impl Operate for ContextInfo {
         "What a frame's context costs, its budgets, and what the cache did.";
     const ACCESS: Access = Access::Read;
     const REPEATED: Repeated = Repeated::Runs;
+    const CALLERS: &'static [CallerKind] = EVERYBODY;
     type Params = LookParams;
     type Output = ContextInfoOutput;
 
@@ -362,6 +365,7 @@ impl Operate for CacheClear {
     const SUMMARY: &'static str = "Forget rendered contexts, of one session or of all.";
     const ACCESS: Access = Access::Write;
     const REPEATED: Repeated = Repeated::Runs;
+    const CALLERS: &'static [CallerKind] = EVERYBODY;
     type Params = CacheClearParams;
     type Output = CacheClearOutput;
 

@@ -15,7 +15,7 @@ use crate::call::Reply;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::log::{Hits, LogEntry, LogPart, LogRequest, WholeLog};
-use crate::operation::{Access, Caller, Operate, Repeated};
+use crate::operation::{Access, Caller, CallerKind, EVERYBODY, Operate, Repeated};
 use whole::LogForm;
 
 /// `stack_log`.
@@ -110,6 +110,7 @@ impl Operate for Log {
         folded away: whole messages, in parts, or the lines around each place that holds a query.";
     const ACCESS: Access = Access::Read;
     const REPEATED: Repeated = Repeated::Runs;
+    const CALLERS: &'static [CallerKind] = EVERYBODY;
     const TERMINAL_ARGUMENTS: &'static [&'static str] = &["whole", "form"];
     type Params = LogParams;
     type Output = LogOutput;

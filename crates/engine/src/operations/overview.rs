@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::call::Reply;
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::operation::{Access, Caller, Operate, Repeated};
+use crate::operation::{Access, Caller, CallerKind, EVERYBODY, Operate, Repeated};
 use crate::state::{FrameMetadata, StackState};
 use crate::tree::{self, Children, TreeLine};
 
@@ -64,6 +64,7 @@ impl Operate for StatusOf {
         and how many frames there are.";
     const ACCESS: Access = Access::Read;
     const REPEATED: Repeated = Repeated::Runs;
+    const CALLERS: &'static [CallerKind] = EVERYBODY;
     type Params = NoParams;
     type Output = StatusOutput;
 
@@ -188,6 +189,7 @@ impl Operate for Tree {
         "All frames as a tree, with their handles and statuses, a legend and statistics.";
     const ACCESS: Access = Access::Read;
     const REPEATED: Repeated = Repeated::Runs;
+    const CALLERS: &'static [CallerKind] = EVERYBODY;
     type Params = NoParams;
     type Output = StackState;
 
@@ -226,6 +228,7 @@ impl Operate for GetState {
     const SUMMARY: &'static str = "The complete state as JSON.";
     const ACCESS: Access = Access::Read;
     const REPEATED: Repeated = Repeated::Runs;
+    const CALLERS: &'static [CallerKind] = EVERYBODY;
     type Params = NoParams;
     type Output = StackState;
 

@@ -13,7 +13,7 @@ use super::begin::{give, identity};
 use crate::call::Reply;
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::operation::{Access, Caller, Operate, Repeated};
+use crate::operation::{Access, Caller, CallerKind, EVERYBODY, Operate, Repeated};
 use crate::world::World;
 
 /// `stack_frame_plan`.
@@ -90,6 +90,7 @@ impl Operate for Plan {
     const LISTED: bool = true;
     const ACCESS: Access = Access::Write;
     const REPEATED: Repeated = Repeated::Stored;
+    const CALLERS: &'static [CallerKind] = EVERYBODY;
     type Params = PlanParams;
     type Output = Vec<PlannedFrame>;
 
@@ -135,6 +136,7 @@ impl Operate for PlanChildren {
         stack_frame_activate.";
     const ACCESS: Access = Access::Write;
     const REPEATED: Repeated = Repeated::Stored;
+    const CALLERS: &'static [CallerKind] = EVERYBODY;
     type Params = PlanChildrenParams;
     type Output = Vec<PlannedFrame>;
 

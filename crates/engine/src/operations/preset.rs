@@ -13,7 +13,7 @@ use super::plan::{Plan, PlannedFrame};
 use crate::call::Reply;
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::operation::{Access, Caller, Operate, Repeated, typed};
+use crate::operation::{Access, Caller, CallerKind, EVERYBODY, Operate, Repeated, typed};
 use crate::path_text::path_text;
 use crate::presets::{PresetFrame, preset, presets};
 
@@ -74,6 +74,7 @@ impl Operate for Preset {
         review, with values for its placeholders.";
     const ACCESS: Access = Access::Write;
     const REPEATED: Repeated = Repeated::Stored;
+    const CALLERS: &'static [CallerKind] = EVERYBODY;
     type Params = PresetParams;
     type Output = PresetOutput;
 

@@ -12,7 +12,7 @@ use super::begin::identity;
 use crate::call::Reply;
 use crate::engine::Engine;
 use crate::error::{EngineError, name_or_push};
-use crate::operation::{Access, Caller, Operate, Repeated};
+use crate::operation::{Access, Caller, CallerKind, EVERYBODY, Operate, Repeated};
 
 /// The frame in which something was recorded.
 #[derive(Clone, Serialize, JsonSchema)]
@@ -48,6 +48,7 @@ impl Operate for AddDecision {
     const LISTED: bool = true;
     const ACCESS: Access = Access::Write;
     const REPEATED: Repeated = Repeated::Stored;
+    const CALLERS: &'static [CallerKind] = EVERYBODY;
     type Params = DecisionParams;
     type Output = NotedOutput;
 
@@ -91,6 +92,7 @@ impl Operate for AddArtifact {
         one that you wrote or edited.";
     const ACCESS: Access = Access::Write;
     const REPEATED: Repeated = Repeated::Stored;
+    const CALLERS: &'static [CallerKind] = EVERYBODY;
     type Params = ArtifactParams;
     type Output = NotedOutput;
 
@@ -135,6 +137,7 @@ impl Operate for SetGoal {
         from the user's first words until then. Those of other frames are fixed.";
     const ACCESS: Access = Access::Write;
     const REPEATED: Repeated = Repeated::Stored;
+    const CALLERS: &'static [CallerKind] = EVERYBODY;
     type Params = SetGoalParams;
     type Output = NotedOutput;
 
@@ -194,6 +197,7 @@ impl Operate for PinConstraint {
         nothing trims it.";
     const ACCESS: Access = Access::Write;
     const REPEATED: Repeated = Repeated::Stored;
+    const CALLERS: &'static [CallerKind] = EVERYBODY;
     type Params = PinParams;
     type Output = PinOutput;
 
@@ -238,6 +242,7 @@ impl Operate for Unpin {
     const SUMMARY: &'static str = "Take a pinned constraint back.";
     const ACCESS: Access = Access::Write;
     const REPEATED: Repeated = Repeated::Stored;
+    const CALLERS: &'static [CallerKind] = EVERYBODY;
     type Params = UnpinParams;
     type Output = NotedOutput;
 

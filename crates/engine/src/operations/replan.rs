@@ -9,7 +9,7 @@ use crate::call::Reply;
 use crate::dense::compact;
 use crate::engine::Engine;
 use crate::error::{EngineError, Kind};
-use crate::operation::{Access, Caller, Operate, Repeated};
+use crate::operation::{Access, Caller, CallerKind, EVERYBODY, Operate, Repeated};
 
 /// `stack_frame_replan`.
 pub(crate) struct Replan;
@@ -47,6 +47,7 @@ impl Operate for Replan {
     const SUMMARY: &'static str = "Change a planned frame: its title, its criteria, its place among what is planned beside it.";
     const ACCESS: Access = Access::Write;
     const REPEATED: Repeated = Repeated::Stored;
+    const CALLERS: &'static [CallerKind] = EVERYBODY;
     type Params = ReplanParams;
     type Output = ReplanOutput;
 
@@ -136,6 +137,7 @@ impl Operate for Unplan {
         To keep it in sight with a reason, use stack_frame_invalidate.";
     const ACCESS: Access = Access::Write;
     const REPEATED: Repeated = Repeated::Stored;
+    const CALLERS: &'static [CallerKind] = EVERYBODY;
     type Params = UnplanParams;
     type Output = UnplanOutput;
 

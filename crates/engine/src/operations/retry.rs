@@ -15,7 +15,7 @@ use crate::commands::first;
 use crate::engine::Engine;
 use crate::error::{EngineError, Kind};
 use crate::hint::Hint;
-use crate::operation::{Access, Caller, Operate, Repeated};
+use crate::operation::{Access, Caller, CallerKind, EVERYBODY, Operate, Repeated};
 use crate::outputs::BegunFrame;
 
 /// The most tokens of the note on the first try, and of its results if there is more to note.
@@ -33,6 +33,7 @@ impl Operate for Retry {
     const REPEATED: Repeated = Repeated::Span;
     type Params = FrameParams;
     type Output = BegunFrame;
+    const CALLERS: &'static [CallerKind] = EVERYBODY;
 
     fn run(
         engine: &Engine,

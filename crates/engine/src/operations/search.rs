@@ -7,10 +7,10 @@ use callstack_core::xml::{one_line, visible};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::call::{CallerKind, Reply};
+use crate::call::Reply;
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::operation::{Access, Caller, Operate, Repeated};
+use crate::operation::{Access, Caller, CallerKind, EVERYBODY, Operate, Repeated};
 use crate::search::{Depth, PlaceKind, SearchAnswer, SearchRequest};
 
 /// `stack_search`.
@@ -46,6 +46,7 @@ impl Operate for Search {
         frames and in all messages, folded ones too.";
     const ACCESS: Access = Access::Read;
     const REPEATED: Repeated = Repeated::Runs;
+    const CALLERS: &'static [CallerKind] = EVERYBODY;
     const TERMINAL_ARGUMENTS: &'static [&'static str] = &["session", "thorough", "raw"];
     type Params = SearchParams;
     type Output = SearchAnswer;

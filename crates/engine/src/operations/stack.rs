@@ -13,7 +13,7 @@ use crate::effect::EffectOutcome;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::hint::Hint;
-use crate::operation::{Access, Answer, Caller, Operate, Repeated};
+use crate::operation::{Access, Answer, Caller, CallerKind, EVERYBODY, Operate, Repeated};
 use crate::tools::{self, Tool};
 
 /// `stack`.
@@ -60,6 +60,7 @@ impl Operate for Stack {
     const LISTED: bool = true;
     const ACCESS: Access = Access::Write;
     const REPEATED: Repeated = Repeated::Span;
+    const CALLERS: &'static [CallerKind] = EVERYBODY;
     type Params = StackParams;
     type Output = StackOutput;
 

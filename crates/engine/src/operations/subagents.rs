@@ -14,7 +14,7 @@ use crate::call::Reply;
 use crate::engine::Engine;
 use crate::error::{EngineError, Kind};
 use crate::hint::Hint;
-use crate::operation::{Access, Caller, Operate, Repeated};
+use crate::operation::{Access, Caller, CallerKind, EVERYBODY, Operate, Repeated};
 use crate::settings::{SUBAGENT_VARIABLES, Setting};
 use crate::subagents::{ChildStatus, Ending, SubagentFilter};
 
@@ -78,6 +78,7 @@ impl Operate for Config {
         these. What is set here counts for the whole project until it is reset.";
     const ACCESS: Access = Access::Write;
     const REPEATED: Repeated = Repeated::Runs;
+    const CALLERS: &'static [CallerKind] = EVERYBODY;
     type Params = ConfigParams;
     type Output = ConfigOutput;
 
@@ -201,6 +202,7 @@ impl Operate for Stats {
         these ended.";
     const ACCESS: Access = Access::Read;
     const REPEATED: Repeated = Repeated::Runs;
+    const CALLERS: &'static [CallerKind] = EVERYBODY;
     type Params = NoParams;
     type Output = SubagentStatsOutput;
 
@@ -349,6 +351,7 @@ impl Operate for List {
         completed.";
     const ACCESS: Access = Access::Read;
     const REPEATED: Repeated = Repeated::Runs;
+    const CALLERS: &'static [CallerKind] = EVERYBODY;
     type Params = ListParams;
     type Output = SubagentsOutput;
 
@@ -448,6 +451,7 @@ impl Operate for Complete {
     const SUMMARY: &'static str = "End the frames of a subagent's session now.";
     const ACCESS: Access = Access::Write;
     const REPEATED: Repeated = Repeated::Stored;
+    const CALLERS: &'static [CallerKind] = EVERYBODY;
     type Params = CompleteParams;
     type Output = SubagentOutput;
 

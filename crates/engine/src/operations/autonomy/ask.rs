@@ -17,7 +17,7 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::hint::Hint;
 use crate::lock::lock;
-use crate::operation::{Access, Caller, Operate, Repeated};
+use crate::operation::{Access, Caller, CallerKind, EVERYBODY, Operate, Repeated};
 
 /// The judgement of the heuristics. Confidences are in percent.
 #[derive(Clone, Serialize, JsonSchema)]
@@ -67,6 +67,7 @@ impl Operate for ShouldPush {
         and what you add to it.";
     const ACCESS: Access = Access::Read;
     const REPEATED: Repeated = Repeated::Runs;
+    const CALLERS: &'static [CallerKind] = EVERYBODY;
     type Params = PushSignals;
     type Output = JudgementOutput;
 
@@ -115,6 +116,7 @@ impl Operate for ShouldPop {
         and what you add to it.";
     const ACCESS: Access = Access::Read;
     const REPEATED: Repeated = Repeated::Runs;
+    const CALLERS: &'static [CallerKind] = EVERYBODY;
     type Params = PopSignals;
     type Output = JudgementOutput;
 

@@ -14,7 +14,7 @@ use super::{Autonomy, switch};
 use crate::call::Reply;
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::operation::{Access, Caller, Operate, Repeated};
+use crate::operation::{Access, Caller, CallerKind, EVERYBODY, Operate, Repeated};
 use crate::settings::{AutonomySettings, Level, Setting};
 
 /// The number of past suggestions that are shown.
@@ -107,6 +107,7 @@ impl Operate for AutoSuggest {
     const SUMMARY: &'static str = "Turn suggestions on or off; view or clear those that wait.";
     const ACCESS: Access = Access::Write;
     const REPEATED: Repeated = Repeated::Stored;
+    const CALLERS: &'static [CallerKind] = EVERYBODY;
     type Params = AutoSuggestParams;
     type Output = SuggestionsOutput;
 
@@ -202,6 +203,7 @@ impl Operate for Stats {
         came of it.";
     const ACCESS: Access = Access::Read;
     const REPEATED: Repeated = Repeated::Runs;
+    const CALLERS: &'static [CallerKind] = EVERYBODY;
     type Params = NoParams;
     type Output = SuggestionStatsOutput;
 
