@@ -107,6 +107,12 @@ pub fn callable_by(caller: CallerKind) -> impl Iterator<Item = &'static Operatio
     TABLE.iter().filter(move |operation| operation.is_for(caller))
 }
 
+/// Returns the operations that an agent may call to ask a person for them. They are listed to it where
+/// `STACK_AGENT_REQUESTS` is on.
+pub(crate) fn on_request() -> impl Iterator<Item = &'static Operation> {
+    TABLE.iter().filter(|operation| operation.on_request)
+}
+
 /// Returns the operations that a profile lists for an agent.
 pub fn listed(profile: Profile) -> impl Iterator<Item = &'static Operation> {
     callable_by(CallerKind::Agent).filter(move |operation| match profile {

@@ -124,6 +124,8 @@ pub struct Settings {
     pub subagents: SubagentSettings,
     /// `STACK_SUMMARIZER_ADDRESS` and related settings: [`SUMMARIZER_VARIABLES`].
     pub summarizer: SummarizerSettings,
+    /// `STACK_AGENT_REQUESTS`: whether agents may ask for what only a person carries out.
+    pub agent_requests: bool,
     /// `STACK_MASK_OUTPUTS`.
     pub mask_outputs: MaskOutputs,
     /// The values that all this was made of.
@@ -169,6 +171,7 @@ impl Default for Settings {
             autonomy: AutonomySettings::default(),
             subagents: SubagentSettings::default(),
             summarizer: SummarizerSettings::default(),
+            agent_requests: false,
             mask_outputs: MaskOutputs::default(),
             given: Given::default(),
         }
@@ -296,6 +299,7 @@ impl Settings {
             autonomy: AutonomySettings::from_vars(var, self.autonomy)?,
             subagents: subagents::from_vars(var, self.subagents)?,
             summarizer: summarizer::from_vars(var, self.summarizer)?,
+            agent_requests: flag(var, "STACK_AGENT_REQUESTS")?.unwrap_or(self.agent_requests),
             mask_outputs: known(var, "STACK_MASK_OUTPUTS", &MaskOutputs::NAMED)?
                 .unwrap_or(self.mask_outputs),
             given: self.given,

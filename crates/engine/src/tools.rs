@@ -54,13 +54,20 @@ pub(crate) fn all(dialect: Dialect) -> impl Iterator<Item = Tool> {
     operations.map(move |operation| Tool { operation, dialect, full: false, host })
 }
 
+/// Every operation that an agent may ask a person for, as a tool of the dialect.
+pub(crate) fn on_request(dialect: Dialect) -> impl Iterator<Item = Tool> {
+    let host = HostKind::Folding;
+    operations::on_request().map(move |operation| Tool { operation, dialect, full: false, host })
+}
+
 /// The tool of a name. A session that began in another dialect may still call a tool of that one.
 pub fn find(dialect: Dialect, name: &str) -> Option<Tool> {
     let other = match dialect {
         Dialect::Stack => Dialect::Flame,
         Dialect::Flame => Dialect::Stack,
     };
-    all(dialect).chain(all(other)).find(|tool| tool.name() == name)
+    let known = |dialect| all(dialect).chain(on_request(dialect));
+    known(dialect).chain(known(other)).find(|tool| tool.name() == name)
 }
 
 impl Tool {

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use callstack_core::frame::Status;
 use callstack_engine::effect::EffectOutcome;
-use callstack_engine::operation::{Answer, Caller};
+use callstack_engine::operation::{Answer, Caller, TERMINAL};
 use callstack_engine::{
     Engine, EngineError, FileChange, FileChangeKind, FilePatch, FrameStateManager, Kind, LeftAlone,
     Reach, RollbackPlan, Settings, Why, WorkTree, operations,
@@ -185,6 +185,65 @@ fn left(plan: &RollbackPlan) -> Vec<(&str, Why)> {
 pub(crate) fn ends_unseen(project: &Project, frame: &str) {
     let manager = FrameStateManager::new(&project.engine, A, "test");
     manager.complete_frame(frame, Status::Completed, "done", "done").unwrap();
+}
+
+fn asks(project: &Project, arguments: Value) -> Result<Answer, EngineError> {
+    project.call(A, "stack_frame_rollback", arguments)
+}
+
+#[test]
+fn an_agent_is_refused_with_the_command_of_a_person() {
+    let project = project();
+    push(&project);
+    writes(&project, "seen.rs", "mine");
+    pop(&project, json!({"results": "done"}));
+    for (arguments, command) in [
+        (json!({"frame": "f2"}), "rollback f2"),
+        (json!({"frame": "F2", "all": true}), "rollback f2 --all"),
+        (json!({"frame": "f2", "undo": true}), "rollback f2 --undo"),
+        (json!({"frame": "f2; rm -rf x"}), "rollback"),
+    ] {
+        let error = asks(&project, arguments).unwrap_err();
+        assert_eq!((error.kind, &*error.message), (Kind::NotFound, NOT_FOR_AGENTS));
+        let hint = format!("Nothing was changed. A person carries it out: `callstack {command}`.");
+        assert_eq!(error.hint.unwrap().to_string(), hint);
+    }
+    assert_eq!(read(&project, "seen.rs").as_deref(), Some("mine"));
+}
+
+const NOT_FOR_AGENTS: &str = "`stack_frame_rollback` is not for an agent";
+
+#[test]
+fn an_agent_may_ask_where_that_is_set_and_nothing_is_restored_until_a_person_does_it() {
+    let project = project();
+    push(&project);
+    writes(&project, "seen.rs", "mine");
+    pop(&project, json!({"results": "done"}));
+    let list = || project.did(A, "stack", json!({"op": "all"})).text;
+    assert!(!list().contains("stack_frame_rollback("));
+    project.engine.set_setting("STACK_AGENT_REQUESTS", Some("on")).unwrap();
+    assert!(list().contains("stack_frame_rollback("));
+    let files = json!({"frame": "f2", "files": ["other.rs"]});
+    let reached = json!({"op": "frame_rollback", "args": {"frame": "f2"}});
+    let answers = [
+        asks(&project, json!({"frame": "f2"})).unwrap(),
+        asks(&project, files).unwrap(),
+        project.did(A, "stack", reached),
+    ];
+    for answer in answers {
+        assert_eq!(
+            answer.text,
+            "Would restore 1 files of f2.\n- seen.rs: removed\n\
+             Nothing was changed: a person confirms it with `callstack rollback f2`."
+        );
+        assert_eq!(read(&project, "seen.rs").as_deref(), Some("mine"));
+    }
+    let person = Caller { host: TERMINAL.to_owned(), ..caller(A) };
+    let rollback = operations::find("stack_frame_rollback").unwrap();
+    rollback.run(&project.engine, &person, json!({"frame": "f2"})).unwrap();
+    assert_eq!(read(&project, "seen.rs"), None);
+    let none = asks(&project, json!({"frame": "f2"})).unwrap().text;
+    assert!(!none.contains("`callstack rollback"), "{none}");
 }
 
 #[test]

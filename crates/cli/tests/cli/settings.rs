@@ -39,6 +39,7 @@ const CASES: &[Case] = &[
     case("STACK_FILES", "off", has_files, "yes", "no"),
     case("STACK_LOG", "off", is_logged, "yes", "no"),
     case("STACK_AUTONOMY_LEVEL", "manual", is_advised_to_push, "yes", "no"),
+    case("STACK_AGENT_REQUESTS", "on", lists_a_rollback, "no", "yes"),
     case("STACK_MASK_OUTPUTS", "on", masks_what_was_read_again, "no", "yes"),
     case("STACK_PUSH_THRESHOLD", "100", is_advised_to_push, "yes", "no"),
     case("STACK_POP_THRESHOLD", "100", should_pop, "pop: yes", "pop: no"),
@@ -290,6 +291,11 @@ fn folds_a_busy_step(trial: &Trial) -> String {
 fn place_of_a_push(trial: &Trial) -> String {
     let answers = trial.host(&[says(A, "Write the parser"), pushes(2, "lexer", "it lexes")]);
     answers[1]["next"]["do"].as_str().unwrap_or("here").to_owned()
+}
+
+fn lists_a_rollback(trial: &Trial) -> String {
+    let answers = trial.host(&[says(A, "Go"), calls("stack", 2, &json!({"op": "all"}))]);
+    yes(output(&answers[1]).contains("_rollback("))
 }
 
 fn has_files(trial: &Trial) -> String {

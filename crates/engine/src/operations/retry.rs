@@ -22,7 +22,9 @@ use crate::outputs::BegunFrame;
 const LEARNT: usize = 400;
 const RESULTS: usize = 240;
 
-/// `stack_frame_retry`.
+/// `stack_frame_retry`. It is for agents, too: the specification makes a frame the unit of a retry, lets agents control
+/// the tree, and has them weigh whether work may need a retry when they push. It changes no more than a push of the same
+/// title does, so that no person confirms it.
 pub(crate) struct Retry;
 
 impl Operate for Retry {
@@ -31,9 +33,9 @@ impl Operate for Retry {
         beside it with the same title, criteria and pins, and with what was learnt from the first try.";
     const ACCESS: Access = Access::Write;
     const REPEATED: Repeated = Repeated::Span;
+    const CALLERS: &'static [CallerKind] = EVERYBODY;
     type Params = FrameParams;
     type Output = BegunFrame;
-    const CALLERS: &'static [CallerKind] = EVERYBODY;
 
     fn run(
         engine: &Engine,

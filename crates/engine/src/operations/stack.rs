@@ -71,10 +71,10 @@ impl Operate for Stack {
     ) -> Result<Reply<Self::Output>, EngineError> {
         let Some(name) = params.op.filter(|name| !name.is_empty()) else {
             let fitting = fitting(Situation::of(engine, caller)?);
-            return Ok(list(engine.dialect(), caller, |name| fitting.contains(&name)));
+            return list(engine, caller, |name| fitting.contains(&name));
         };
         if name == ALL {
-            return Ok(list(engine.dialect(), caller, |_| true));
+            return list(engine, caller, |_| true);
         }
         let Some(tool) = meant(engine.dialect(), &name) else {
             return Err(EngineError::invalid(
@@ -203,10 +203,17 @@ fn of_reached(mut answer: Answer) -> Reply<StackOutput> {
     Reply { answer, data }
 }
 
-fn list(dialect: Dialect, caller: &Caller, wanted: impl Fn(&str) -> bool) -> Reply<StackOutput> {
+fn list(
+    engine: &Engine,
+    caller: &Caller,
+    wanted: impl Fn(&str) -> bool,
+) -> Result<Reply<StackOutput>, EngineError> {
+    let dialect = engine.dialect();
     let mut text = String::from("Operations, with what they take ([x] may be left out):\n");
     let (mut data, mut left) = (Vec::new(), 0);
-    let tools = tools::all(dialect).map(|tool| tool.by(caller.host_kind()));
+    let requests = engine.current_settings()?.agent_requests;
+    let requests = tools::on_request(dialect).filter(|_| requests);
+    let tools = tools::all(dialect).chain(requests).map(|tool| tool.by(caller.host_kind()));
     let tools = tools.filter(|tool| tool.operation().name != Stack::NAME && tool.is_possible());
     for tool in tools {
         if !wanted(tool.operation().name) {
@@ -225,7 +232,7 @@ fn list(dialect: Dialect, caller: &Caller, wanted: impl Fn(&str) -> bool) -> Rep
         // Writing to a string can't fail.
         let _ = writeln!(text, "{left} more: {} {{\"op\": \"{ALL}\"}}.", dialect.one_tool());
     }
-    Reply::new("operations", text, StackOutput::Operations(data))
+    Ok(Reply::new("operations", text, StackOutput::Operations(data)))
 }
 
 /// Returns the tool with a name, which may lack the prefix that all tools have.

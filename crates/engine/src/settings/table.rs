@@ -139,6 +139,18 @@ pub const SETTINGS: &[(&str, &[Setting])] = &[
                 ("auto", "opens and closes frames"),
             ]),
             setting(
+                "STACK_AGENT_REQUESTS",
+                Values::Switch,
+                "off",
+                "Whether agents may ask for what only a person carries out: a rollback. The answer \
+                 says what would change and by which command a person confirms it; until then \
+                 nothing is changed.",
+            )
+            .meaning(&[
+                ("on", "agents may ask for a rollback"),
+                ("off", "agents are refused a rollback"),
+            ]),
+            setting(
                 "STACK_MASK_OUTPUTS",
                 Values::OneOf(&["auto", "on", "off"]),
                 "auto",
