@@ -473,7 +473,7 @@ pub enum Event {
         /// The files, and the state that they are restored to.
         restore: Box<FileRestore>,
     },
-    /// That was done.
+    /// A restore of files was completed.
     FilesRestored {
         /// The frame.
         frame: FrameNum,

@@ -524,7 +524,7 @@ fn below(view: &View<'_>, num: FrameNum, found: &mut Vec<Frame>) -> Result<(), E
     Ok(())
 }
 
-/// Returns the pins that no text says which stands for earlier work in the reader's conversation.
+/// Returns the pins that the newest folds in the reader's conversation don't repeat: the reader lacks them.
 fn without_shown(
     view: &View<'_>,
     num: FrameNum,

@@ -93,8 +93,8 @@ impl Registry {
         Ok(Trusted { project, id: Some(id), states, registry: Some(self.clone()) })
     }
 
-    /// Refuses a project, and a record, in the place of which everybody may put another one. Who names the project
-    /// asks for it.
+    /// Refuses a project, and a record, that other users of the machine could replace. A project that the user names
+    /// is not refused.
     fn refuse_exposed(&self, project: &Path) -> Result<(), StoreError> {
         if self.is_named(project) {
             return Ok(());

@@ -19,13 +19,13 @@ pub(super) struct Segment<'a> {
 /// The link of a command to the next one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Link {
-    /// That runs if this one went well.
+    /// The next command runs if this one succeeds.
     And,
-    /// That runs if this one failed.
+    /// The next command runs if this one fails.
     Or,
-    /// That runs in any case.
+    /// The next command runs in any case.
     Then,
-    /// There is none.
+    /// No command follows.
     End,
 }
 

@@ -1,5 +1,5 @@
-//! Which messages of another session a session begins with copies of. Copies have other ids, and say the
-//! same.
+//! The copies of another session's messages that a session begins with. They have ids of their own and the same
+//! content.
 
 mod alignment;
 

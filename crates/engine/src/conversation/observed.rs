@@ -124,8 +124,8 @@ fn unwitnessed(conversation: &Conversation, request: &SyncRequest) -> Vec<String
     found
 }
 
-/// Whether a message is a step of the model that was never shown before. What was is that of which something may be
-/// known already: that its reasoning is stale, or that its outputs are masked.
+/// Whether a message is a step of the model that was never shown before. A step that was shown may be marked already:
+/// its reasoning as stale, or its outputs as masked.
 fn is_new_step(conversation: &Conversation, message: &Message) -> bool {
     message.is_step() && !conversation.order.contains_key(&message.id)
 }

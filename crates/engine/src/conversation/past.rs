@@ -53,17 +53,17 @@ pub struct PastSession {
     pub figures: RecordedFigures,
     /// The ids of its messages, in order.
     pub messages: Vec<String>,
-    /// Those that were said and left, which only log and search show.
+    /// Messages that were discarded, which only log and search show.
     pub left: Vec<PastAside>,
-    /// Whether it was had from the store, for the sake of those that it started or that started it: there is
-    /// nothing new in it.
+    /// Whether it was read from the store and holds nothing new. It is there since an imported session started it, or
+    /// was started by it.
     pub stored: bool,
 }
 
-/// A message of a recorded session that nothing was gone on with.
+/// A message of a recorded session that was discarded: the session continued from an earlier one.
 #[derive(Clone, Debug)]
 pub struct PastAside {
-    /// The place of the message that was said instead.
+    /// The place of the message that was written in its place.
     pub before: usize,
     /// When it was written: milliseconds since 1970.
     pub at: Option<i64>,

@@ -31,7 +31,7 @@ pub(crate) struct CallList {
     /// Place of the first call here, from 0
     from: usize,
     calls: Vec<Call>,
-    /// All that left the requests, in the order in which it did
+    /// Content that was folded or masked, in the order in which it left the requests
     folds: Vec<Mark>,
     /// The session's figures
     sum: Saving,

@@ -53,7 +53,7 @@ struct LastRequest {
     at: i64,
     /// Its tokens as the host counts them
     tokens: u64,
-    /// What an estimate like the one for the next request gives for it
+    /// Its tokens as they are estimated for the next request
     estimated: u64,
 }
 
@@ -393,7 +393,7 @@ fn pieces(session: &ReadSession, request: &Request, shortening: Shortening) -> V
     pieces
 }
 
-/// Returns the pins of frames that stand in the request, and takes their tokens out of the text in which each does:
+/// Returns the pins of frames that the request contains. A pin's tokens are taken out of the text that contains it:
 /// callstack's part of the system prompt, or one of the pieces.
 fn place_pins(
     session: &ReadSession,
