@@ -2,8 +2,8 @@ use super::*;
 use crate::text::estimate_tokens;
 
 /// The count of o200k (tiktoken) for the present text; count again when it changes.
-const COUNTED: usize = 497;
-const COUNTED_BYTES: usize = 2108;
+const COUNTED: usize = 499;
+const COUNTED_BYTES: usize = 2121;
 
 #[test]
 fn short_enough_for_every_request() {
