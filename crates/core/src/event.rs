@@ -11,6 +11,7 @@ use crate::compaction::{Compaction, PendingCompaction};
 use crate::evidence::Evidence;
 use crate::frame::{Artifact, Frame, FrameNum, Identity, Pin, Status};
 use crate::named_steps::NamedSteps;
+use crate::rendered_slot::RenderedSlot;
 use crate::session_state::SessionState;
 use crate::subagent;
 use crate::transcript::{Anchor, Fold, Outcome, Span, SpanNum};
@@ -341,8 +342,8 @@ pub enum Event {
     Rendered {
         /// The session that it was sent in.
         session: String,
-        /// The text's slot, for instance `system:` and the epoch, or `note:` and the message.
-        slot: String,
+        /// The text's slot.
+        slot: RenderedSlot,
         /// The text.
         text: String,
         /// The version of the renderer that made it.

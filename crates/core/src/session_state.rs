@@ -3,6 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::rendered_slot::RenderedSlot;
 use crate::subagent::Trouble;
 
 /// One part of what is kept of a session.
@@ -87,8 +88,9 @@ pub struct BrokenTurn {
 impl SessionState {
     /// The state in [`Event::Rendered`](crate::event::Event::Rendered), in which stores of schemas up to 6 have it.
     /// None for a text that was sent.
-    pub fn of_slot(slot: &str, text: &str) -> Option<Self> {
-        match slot {
+    pub fn of_slot(slot: &RenderedSlot, text: &str) -> Option<Self> {
+        let RenderedSlot::Other(slot) = slot else { return None };
+        match slot.as_str() {
             "mode" => Some(Self::FrameMode { on: text == "on" }),
             "calibration" => {
                 let factor: f64 = text.parse().ok()?;
@@ -111,38 +113,10 @@ impl SessionState {
     }
 }
 
-/// The purpose of a text that was sent to a model and is kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RenderedText {
-    /// A system prompt; its slot goes on with the epoch.
-    System,
-    /// A note; its slot goes on with its place.
-    Note,
-    /// A change that a person made from outside; its slot goes on with the event and the frame.
-    Outside,
-}
-
-impl RenderedText {
-    /// The beginning of the slots of such texts.
-    pub const fn prefix(self) -> &'static str {
-        match self {
-            Self::System => "system:",
-            Self::Note => "note:",
-            Self::Outside => "outside:",
-        }
-    }
-
-    /// The kind of the text in a slot. None where the slot holds no text.
-    pub fn of_slot(slot: &str) -> Option<Self> {
-        [Self::System, Self::Note, Self::Outside]
-            .into_iter()
-            .find(|kind| slot.starts_with(kind.prefix()))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rendered_slot::RenderedText;
 
     #[test]
     fn states_of_older_stores_are_distinguished_from_texts() {
@@ -158,16 +132,16 @@ mod tests {
                 SessionState::Stale { reach: StaleReach::Step, message: "msg:1".to_owned() },
             ),
         ] {
-            assert_eq!(SessionState::of_slot(slot, text), Some(expected), "{slot}");
-            assert_eq!(RenderedText::of_slot(slot), None, "{slot}");
+            assert_eq!(SessionState::of_slot(&slot.into(), text), Some(expected), "{slot}");
+            assert_eq!(RenderedSlot::from(slot).kind(), None, "{slot}");
         }
         for (slot, kind) in [
             ("system:start", RenderedText::System),
             ("note:append:msg-1|context", RenderedText::Note),
             ("outside:7.0 f2", RenderedText::Outside),
         ] {
-            assert_eq!(SessionState::of_slot(slot, "mode"), None, "{slot}");
-            assert_eq!(RenderedText::of_slot(slot), Some(kind));
+            assert_eq!(SessionState::of_slot(&slot.into(), "mode"), None, "{slot}");
+            assert_eq!(RenderedSlot::from(slot).kind(), Some(kind));
         }
     }
 }

@@ -6,8 +6,9 @@ use callstack_core::context::{Parts, RenderedContext, ScopedPin};
 use callstack_core::event::Event;
 use callstack_core::frame::FrameNum;
 use callstack_core::guidance::guidance;
+use callstack_core::rendered_slot::{RenderedSlot, RenderedText};
 use callstack_core::returned::RENDERER_VERSION;
-use callstack_core::session_state::{RenderedText, SessionState};
+use callstack_core::session_state::SessionState;
 use callstack_store::View;
 
 use crate::assembly::Contexts;
@@ -22,8 +23,6 @@ use crate::requests::asked_unprompted;
 use crate::sessions::Sessions;
 use crate::settings::Placement;
 use crate::staleness::Looks;
-
-const SLOT: &str = RenderedText::System.prefix();
 
 /// The text before a context in a system prompt, and in a note for a frame that came later.
 const AS_WRITTEN: &str = "The open frame when this was written; it may be another one by now:";
@@ -97,7 +96,7 @@ impl SystemPrompts {
         };
         let guidance = guidance(self.kernel.dialect());
         let placement = self.kernel.current_settings()?.placement;
-        let slot = format!("{SLOT}{epoch}");
+        let slot = RenderedSlot::System(epoch);
         if placement == Placement::Output
             && let Some(kept) = self.kernel.read(|view| view.render(&request.session, &slot))?
             && !kept.is_empty()
@@ -189,10 +188,10 @@ impl SystemPrompts {
         summary: Option<&str>,
     ) -> Result<(), EngineError> {
         let Some(written) = summary.or((epoch == START).then_some(START)) else { return Ok(()) };
-        let slot = format!("{SLOT}{written}");
+        let slot = RenderedSlot::System(written.to_owned());
         let text = self.kernel.read(|view| view.render(original, &slot))?;
         let Some(text) = text.filter(|text| !text.is_empty()) else { return Ok(()) };
-        let event = rendered(fork, format!("{SLOT}{epoch}"), text);
+        let event = rendered(fork, RenderedSlot::System(epoch.to_owned()), text);
         Ok(self.kernel.write(|change| change.append(self.kernel.now(), &[event]))?)
     }
 
@@ -245,12 +244,16 @@ impl Contexts {
         session: &str,
     ) -> Result<bool, EngineError> {
         let placement = self.env.settings_in(view)?.placement;
-        Ok(placement == Placement::System || view.renders(session, SLOT)?.is_empty())
+        Ok(placement == Placement::System
+            || view.renders(session, Some(RenderedText::System))?.is_empty())
     }
 
     /// Whether a session's system prompt contains the frames around the one that it began with.
     pub(crate) fn begins_with_context(view: &View<'_>, session: &str) -> Result<bool, EngineError> {
-        Ok(view.renders(session, SLOT)?.iter().any(|(_, text, _)| text.contains(AS_WRITTEN)))
+        Ok(view
+            .renders(session, Some(RenderedText::System))?
+            .iter()
+            .any(|(_, text, _)| text.contains(AS_WRITTEN)))
     }
 
     /// Returns the pins of a frame that were made after its session's system prompt was built: later texts repeat
@@ -264,12 +267,17 @@ impl Contexts {
         if self.env.settings_in(view)?.placement == Placement::System {
             return Ok(Vec::new());
         }
-        let built = view.renders(session, SLOT)?.into_iter().map(|it| it.2).max().unwrap_or(0);
+        let built = view
+            .renders(session, Some(RenderedText::System))?
+            .into_iter()
+            .map(|it| it.2)
+            .max()
+            .unwrap_or(0);
         let pins = view.pins_since(num, built)?;
         Ok(pins.into_iter().map(|(owner, pin)| ScopedPin { owner, pin }).collect())
     }
 }
 
-fn rendered(session: &str, slot: String, text: String) -> Event {
+fn rendered(session: &str, slot: RenderedSlot, text: String) -> Event {
     Event::Rendered { session: session.to_owned(), slot, text, renderer: RENDERER_VERSION }
 }

@@ -166,7 +166,7 @@ pub(crate) fn apply(view: &View<'_>, seq: i64, at: i64, event: &Event) -> Result
                  VALUES (?1, ?2, ?3, ?4, ?5)
                  ON CONFLICT (session, slot) DO UPDATE
                    SET text = excluded.text, renderer = excluded.renderer, seq = excluded.seq",
-                params![session, slot, text, renderer, seq],
+                params![session, slot.to_string(), text, renderer, seq],
             )?;
             // Every other process has to send the texts that one process has sent.
             writer.run("UPDATE sessions SET changed_seq = ?2 WHERE id = ?1", params![session, seq])

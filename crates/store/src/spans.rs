@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use callstack_core::event::{RecordedFigures, Session};
 use callstack_core::frame::FrameNum;
+use callstack_core::rendered_slot::{RenderedSlot, RenderedText};
 use callstack_core::transcript::{Anchor, Fold, Held, Span, SpanNum, SpanOrigin};
 use rusqlite::types::Type;
 use rusqlite::{OptionalExtension as _, Params, Row, params};
@@ -327,7 +328,8 @@ impl View<'_> {
     }
 
     /// A text that was sent, by session and slot.
-    pub fn render(&self, session: &str, slot: &str) -> Result<Option<String>, StoreError> {
+    pub fn render(&self, session: &str, slot: &RenderedSlot) -> Result<Option<String>, StoreError> {
+        let slot = slot.to_string();
         self.connection
             .prepare_cached("SELECT text FROM renders WHERE session = ?1 AND slot = ?2")
             .and_then(|mut statement| {
@@ -336,17 +338,18 @@ impl View<'_> {
             .map_err(|source| self.failed(source))
     }
 
-    /// The texts of a session whose slot begins with `prefix`, in the order in which they were made:
-    /// slot without the prefix, text, and the number of the event that holds it.
+    /// The texts of a session for a purpose, or all, in the order in which they were made: slot, text, and the number
+    /// of the event that holds it.
     pub fn renders(
         &self,
         session: &str,
-        prefix: &str,
-    ) -> Result<Vec<(String, String, i64)>, StoreError> {
+        kind: Option<RenderedText>,
+    ) -> Result<Vec<(RenderedSlot, String, i64)>, StoreError> {
+        let prefix = kind.map_or("", RenderedText::prefix);
         let rows: Vec<(String, String, i64)> = self
             .connection
             .prepare_cached(
-                "SELECT substr(slot, length(?2) + 1), text, seq FROM renders
+                "SELECT slot, text, seq FROM renders
                  WHERE session = ?1 AND substr(slot, 1, length(?2)) = ?2 ORDER BY seq",
             )
             .and_then(|mut statement| {
@@ -357,7 +360,8 @@ impl View<'_> {
                     .collect()
             })
             .map_err(|source| self.failed(source))?;
-        Ok(rows)
+        let rows = rows.into_iter();
+        Ok(rows.map(|(slot, text, seq)| (RenderedSlot::from(slot.as_str()), text, seq)).collect())
     }
 
     /// A setting of the store.

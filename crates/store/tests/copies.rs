@@ -5,6 +5,7 @@ use callstack_core::decide::{Command, Consolidate, OpenRoot, Pop, Push};
 use callstack_core::event::{Event, GivenAnswer, MaskedOutput};
 use callstack_core::frame::{Frame, FrameNum, Identity, Status};
 use callstack_core::limits::Limits;
+use callstack_core::rendered_slot::RenderedSlot;
 use callstack_core::results::ResultsSource;
 use callstack_core::transcript::{Fold, Outcome, Span, SpanNum, SpanOrigin};
 use callstack_store::{MessageRange, Purge, Store, StoreError, View};
@@ -99,13 +100,13 @@ fn events_about(session: &str, title: &str, span: &Span) -> Vec<Event> {
         },
         Event::Rendered {
             session: session.to_owned(),
-            slot: "note:later".to_owned(),
+            slot: "note:append:later|compaction".into(),
             text: note,
             renderer: 1,
         },
         Event::Rendered {
             session: session.to_owned(),
-            slot: "note:last".to_owned(),
+            slot: "note:append:last|compaction".into(),
             text: summary.to_owned(),
             renderer: 1,
         },
@@ -173,9 +174,39 @@ fn another_session_with_the_same_words_keeps_every_byte() {
             assert!(!event.contains(gone), "{event}");
         }
     }
-    let notes = |session: &str, slot: &str| store.read(|view| view.render(session, slot)).unwrap();
-    assert_eq!(notes("ses_a", "note:last").as_deref(), Some("[purged]"));
-    assert!(notes("ses_b", "note:last").unwrap().contains("dates"));
+    let last = "note:append:last|compaction".into();
+    let note = |session: &str| store.read(|view| view.render(session, &last)).unwrap();
+    assert_eq!(note("ses_a").as_deref(), Some("[purged]"));
+    assert!(note("ses_b").unwrap().contains("dates"));
+}
+
+#[test]
+fn a_note_goes_with_its_message_and_not_with_one_whose_id_begins_like_it() {
+    let project = Project::new();
+    let store = project.open();
+    done(&store, &root("ses_a", None));
+    record(&store, "ses_a", &[("msg_1", "{}"), ("msg_12", "{}")]);
+    let notes = [
+        "note:append:msg_1|leaving",
+        "note:output:msg_12|call_9|s4|msg_1",
+        "note:append:msg_12|leaving",
+        "note:output:msg_12|call_msg_1|s5|msg_12",
+    ]
+    .map(RenderedSlot::from);
+    let rendered = notes.clone().map(|slot| Event::Rendered {
+        session: "ses_a".to_owned(),
+        slot,
+        text: "A note of ours.".to_owned(),
+        renderer: 1,
+    });
+    append(&store, &rendered);
+    let ranges = vec![MessageRange { session: "ses_a".to_owned(), first: 0, last: 1 }];
+    let purge = Purge { by: "somebody".to_owned(), ranges, ..Purge::default() };
+    let returned = |_: &View<'_>, _: &Span| Ok::<_, StoreError>(SAID_AGAIN.to_owned());
+    store.purge(5_000, |_| Ok(purge), &returned).unwrap();
+    assert_sound(&store);
+    let texts = notes.map(|slot| store.read(|view| view.render("ses_a", &slot)).unwrap().unwrap());
+    assert_eq!(texts, ["[purged]", "[purged]", "A note of ours.", "A note of ours."]);
 }
 
 #[test]

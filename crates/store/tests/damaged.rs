@@ -245,7 +245,7 @@ fn a_log_that_grows_while_tables_are_derived_from_it_is_damaged() {
     let store = project.open();
     let event = Event::Rendered {
         session: "ses_a".to_owned(),
-        slot: "note:".to_owned(),
+        slot: "note:".into(),
         text: String::new(),
         renderer: 1,
     };

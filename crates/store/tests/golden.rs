@@ -169,7 +169,7 @@ pub(crate) fn fill(store: &Store) {
             Event::FoldSet { span: spans[1].num, fold: light },
             Event::Rendered {
                 session: "ses_a".to_owned(),
-                slot: "system:start".to_owned(),
+                slot: "system:start".into(),
                 text: "<stack/>".to_owned(),
                 renderer: 1,
             },
@@ -363,8 +363,8 @@ pub(crate) fn describe(store: &Store) -> String {
                 for steps in view.named_steps(&session.id)? {
                     writeln!(text, "{steps:?}").unwrap();
                 }
-                for render in view.renders(&session.id, "")? {
-                    writeln!(text, "{render:?}").unwrap();
+                for (slot, rendered, seq) in view.renders(&session.id, None)? {
+                    writeln!(text, "{:?}", (slot.to_string(), rendered, seq)).unwrap();
                 }
                 describe_states(view, &session.id, &mut text)?;
             }
@@ -446,7 +446,7 @@ fn the_session_states_of_an_older_store_are_what_they_were() {
     for (slot, text) in STATES {
         let rendered = Event::Rendered {
             session: "ses_a".to_owned(),
-            slot: slot.to_owned(),
+            slot: slot.into(),
             text: text.to_owned(),
             renderer: 1,
         };
@@ -480,7 +480,7 @@ fn the_session_states_of_an_older_store_are_what_they_were() {
                     ("summary", "msg-3"),
                 ];
                 assert_eq!(marks, expected);
-                assert_eq!(view.renders("ses_a", "")?.len(), 1, "the texts stay where they were");
+                assert_eq!(view.renders("ses_a", None)?.len(), 1, "the texts stay where they were");
                 assert_eq!(view.kept_frame_mode("ses_b")?, None);
                 Ok::<_, StoreError>(())
             })

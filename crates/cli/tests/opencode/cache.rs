@@ -86,7 +86,7 @@ fn render_otherwise(project: &Project, session: &str) {
     };
     let system = Event::Rendered {
         session: session.to_owned(),
-        slot: "system:start".to_owned(),
+        slot: "system:start".into(),
         text: "The guidance of an older version.".to_owned(),
         renderer: 0,
     };

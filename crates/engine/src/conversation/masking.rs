@@ -12,12 +12,13 @@ use callstack_core::fold::{Folded, Mask, Placement};
 use callstack_core::frame::FrameNum;
 use callstack_core::masking::outputs::{Request, SentResult, newest_step};
 use callstack_core::masking::{self, Batch, Limits, due};
+use callstack_core::rendered_slot::NoteKey;
 use callstack_core::returned::{OUTLINES, announced, pressed, replaced, with_log};
 use callstack_core::text::estimate_tokens;
 use callstack_core::transcript::{FoldOp, Message, Role, ToolCall};
 
 use super::Conversation;
-use super::stored_notes::{LEAVING, note};
+use super::stored_notes::note;
 use crate::conversation::folding::Folding;
 use crate::error::EngineError;
 use crate::generator::READ;
@@ -196,7 +197,7 @@ impl Folding {
         if let Some(last) = conversation.last() {
             let placement =
                 if last.role == Role::User { Placement::Append } else { Placement::Insert };
-            let event = note(session, (&last.id, placement), LEAVING, text.to_owned());
+            let event = note(session, (&last.id, placement), NoteKey::Leaving, text.to_owned());
             self.sessions.append(conversation, session, self.kernel.now(), &[event])?;
         }
         Ok(conversation.fold())

@@ -3,7 +3,8 @@
 
 use callstack_core::event::Event;
 use callstack_core::fold::{Input, fold};
-use callstack_core::session_state::{RenderedText, SessionState};
+use callstack_core::rendered_slot::RenderedText;
+use callstack_core::session_state::SessionState;
 
 use super::Conversation;
 use super::sync_request::{SyncAnswer, common};
@@ -30,7 +31,7 @@ pub(super) fn follow_mode(
         return Ok(());
     }
     let (kept, any) = kernel.read(|view| {
-        let any = !view.renders(session, RenderedText::System.prefix())?.is_empty();
+        let any = !view.renders(session, Some(RenderedText::System))?.is_empty();
         Ok::<_, EngineError>((view.kept_frame_mode(session)?, any))
     })?;
     let settled = |span: &callstack_core::transcript::Span| {

@@ -10,6 +10,7 @@ use callstack_core::fold::{Folded, Placement, since};
 use callstack_core::frame::{FrameNum, Status};
 use callstack_core::masking::outputs::Request;
 use callstack_core::named_steps::{Doing, NamedSteps, Step, name_of, naming, steps_to_name};
+use callstack_core::rendered_slot::NoteKey;
 use callstack_core::transcript::{
     Anchor, CallState, FoldOp, Message, Role, Span, SpanOrigin, ToolCall,
 };
@@ -292,9 +293,9 @@ impl Folding {
         self.sessions.write(conversation, session, |_, change| {
             let num = change.view().next_named_steps()?;
             let text = naming(num, &made, calls, chars, self.kernel.dialect());
-            let once = format!("{call}|{}|{message}", name_of(num));
+            let key = NoteKey::About { name: name_of(num), message };
             let place = (last.message.as_deref().unwrap_or_default(), Placement::Output(call));
-            let note = note(session, place, &once, text);
+            let note = note(session, place, key, text);
             let steps = NamedSteps { num, first, last: last.clone() };
             let named = Event::StepsNamed { session: session.to_owned(), steps };
             Ok(change.append(self.kernel.now(), &[named, note])?)

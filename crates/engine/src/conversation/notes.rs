@@ -7,11 +7,11 @@ use callstack_core::autonomy::SuggestionKind;
 use callstack_core::event::Event;
 use callstack_core::fold::Placement;
 use callstack_core::named_steps::is_ours;
-use callstack_core::returned::RENDERER_VERSION;
+use callstack_core::rendered_slot::NoteKey;
 use callstack_core::transcript::{CallState, Message, Role, Span, SpanOrigin, ToolCall};
 
 use super::snapshot::Snapshot;
-use super::stored_notes::{SLOT, note, rows};
+use super::stored_notes::{note, rows};
 use super::{Conversation, outside};
 use crate::autonomy::{Boundary, Proposal, Suggestions};
 use crate::compaction::notice_of;
@@ -22,9 +22,6 @@ use crate::queries::Queries;
 use crate::sessions::Sessions;
 use crate::settings::{self, AutonomySettings, Level, Settings};
 use crate::system::SystemPrompts;
-
-/// Tells the note that holds a context from others.
-const CONTEXT: &str = "context";
 
 /// Adds notes to requests.
 pub(crate) struct Notes {
@@ -82,14 +79,10 @@ impl Notes {
         let Some(last) = conversation.last().filter(|_| !unannounced.is_empty()) else {
             return Ok(());
         };
-        let placement = if last.role == Role::User { "append" } else { "insert" };
+        let placement = if last.role == Role::User { Placement::Append } else { Placement::Insert };
+        let text = notice_of(unannounced, conversation);
         let events = [
-            Event::Rendered {
-                session: session.to_owned(),
-                slot: format!("{SLOT}{placement}:{}|compaction", last.id),
-                text: notice_of(unannounced, conversation),
-                renderer: RENDERER_VERSION,
-            },
+            note(session, (&last.id, placement), NoteKey::Compaction, text),
             Event::CompactionTold { session: session.to_owned() },
         ];
         self.sessions.append(conversation, session, self.kernel.now(), &events)
@@ -109,12 +102,13 @@ impl Notes {
         }
         let Some(text) = self.system.late_context(session, snapshot)? else { return Ok(()) };
         let notes = self.kernel.read(|view| rows(view, session))?;
-        let Some(last) = conversation.last().filter(|_| notes.iter().all(|it| it.1 != CONTEXT))
+        let Some(last) =
+            conversation.last().filter(|_| notes.iter().all(|it| it.1 != NoteKey::Context))
         else {
             return Ok(());
         };
         let placement = if last.role == Role::User { Placement::Append } else { Placement::Insert };
-        let event = note(session, (&last.id, placement), CONTEXT, text);
+        let event = note(session, (&last.id, placement), NoteKey::Context, text);
         self.sessions.append(conversation, session, self.kernel.now(), &[event])
     }
 
@@ -146,8 +140,9 @@ impl Notes {
             };
             if let Some((message, call)) = place.filter(|_| say) {
                 let text = made.text(&frame, self.kernel.dialect());
-                let once = format!("{call}|suggestion {}|{message}", made.num);
-                let note = note(session, (&message, Placement::Output(call)), &once, text);
+                let name = format!("suggestion {}", made.num);
+                let key = NoteKey::About { name, message: message.clone() };
+                let note = note(session, (&message, Placement::Output(call)), key, text);
                 change.append(self.kernel.now(), &[note])?;
             }
             Ok(Some(made))

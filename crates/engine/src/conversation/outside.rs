@@ -3,11 +3,12 @@
 
 use callstack_core::fold::{Note, Placement};
 use callstack_core::outside::{changes_note, note_contains};
+use callstack_core::rendered_slot::NoteKey;
 use callstack_core::transcript::{Anchor, FoldOp, Role};
 
 use super::Conversation;
 use super::snapshot::Snapshot;
-use super::state::outside::{AGAIN, Changed, NOTE, Outside};
+use super::state::outside::{Changed, Outside};
 use super::stored_notes::note;
 use crate::error::EngineError;
 use crate::queries::Queries;
@@ -77,8 +78,8 @@ pub(super) fn announce_outside(
         let Some(newest) = changes.last() else { continue };
         let lines: Vec<_> = changes.iter().map(|change| change.line.as_str()).collect();
         let text = changes_note(&lines, open.as_ref(), *again);
-        let once = format!("{}{}", if *again { AGAIN } else { NOTE }, newest.seq);
-        events.push(note(session, (&last.id, placement.clone()), &once, text));
+        let key = NoteKey::Outside { until: newest.seq, again: *again };
+        events.push(note(session, (&last.id, placement.clone()), key, text));
     }
     if events.is_empty() {
         return Ok(());

@@ -4,6 +4,7 @@
 use callstack_core::decide::Reconcile;
 use callstack_core::event::{Delegation, Event};
 use callstack_core::fold::Placement;
+use callstack_core::rendered_slot::NoteKey;
 use callstack_core::returned::returned_late;
 use callstack_core::transcript::{CallState, Message, Role, SpanNum};
 use callstack_store::View;
@@ -55,8 +56,8 @@ impl Notes {
                 }
                 let frame = change.view().frame(delegation.frame)?;
                 let owed = self.delegation.owed(change, &frame, session)?;
-                let once = format!("errand{}", delegation.span.0);
-                let note = note(session, (&last, placement.clone()), &once, returned_late(&owed));
+                let key = NoteKey::Delegation(delegation.span);
+                let note = note(session, (&last, placement.clone()), key, returned_late(&owed));
                 change.append(self.kernel.now(), &[note, delivered(delegation)])?;
             }
             Ok(())

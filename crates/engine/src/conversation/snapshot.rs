@@ -7,7 +7,8 @@ use callstack_core::event::{Event, Session};
 use callstack_core::fold::Note;
 use callstack_core::frame::FrameNum;
 use callstack_core::named_steps::NamedSteps;
-use callstack_core::session_state::{BrokenTurn, RenderedText};
+use callstack_core::rendered_slot::RenderedSlot;
+use callstack_core::session_state::BrokenTurn;
 use callstack_core::transcript::Span;
 use callstack_store::{Change, StoredDelegation, StoredMask, View};
 
@@ -61,7 +62,7 @@ impl Sessions {
         self.kernel.read(|view| {
             conversation.load(view, session)?;
             conversation.load_spans(view, session)?;
-            let slot = format!("{}{epoch}", RenderedText::System.prefix());
+            let slot = RenderedSlot::System(epoch.to_owned());
             Ok(Snapshot {
                 settings: self.kernel.settings_in(view)?,
                 session: view.session_row(session)?,

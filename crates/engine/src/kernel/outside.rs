@@ -6,30 +6,20 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use callstack_core::event::Event;
 use callstack_core::frame::FrameNum;
 use callstack_core::outside::outside_changes;
+use callstack_core::rendered_slot::{OutsideSlot, RenderedSlot};
 use callstack_core::returned::RENDERER_VERSION;
-use callstack_core::session_state::RenderedText;
 use callstack_store::{Change, StoreError, View};
 
 use crate::call::is_person;
 use crate::error::EngineError;
 use crate::kernel::Env;
 
-/// The slot of a session's changes until it is informed of them; it is followed by a number, the frame, and whether
-/// the change matters when the frame is over.
-pub(crate) const SLOT: &str = RenderedText::Outside.prefix();
-
-const OUTLASTS: &str = " outlasts";
-
-/// Whether a change that is kept there still matters. Nothing is known about those that an earlier version kept.
-pub(crate) fn still_matters(view: &View<'_>, kept: &str) -> Result<bool, StoreError> {
-    let (place, outlasts) = match kept.strip_suffix(OUTLASTS) {
-        Some(place) => (place, true),
-        None => (kept, false),
-    };
-    let frame = place.split_once(' ').and_then(|(_, frame)| frame.parse().ok());
-    let Some(num) = frame else { return Ok(false) };
+/// Whether a change that is kept for a session still matters. Nothing is known about those that an earlier version
+/// kept.
+pub(crate) fn still_matters(view: &View<'_>, kept: &OutsideSlot) -> Result<bool, StoreError> {
+    let Some(num) = kept.frame else { return Ok(false) };
     let mut frame = view.frame(num)?;
-    if outlasts && frame.status.is_finished() {
+    if kept.outlasts && frame.status.is_finished() {
         let Some(parent) = frame.parent else { return Ok(false) };
         frame = view.frame(parent)?;
     }
@@ -78,11 +68,15 @@ impl Env {
         let newest = view.revision()?;
         let mut kept = Vec::new();
         for outside in changes {
-            let over = if outside.outlasts { OUTLASTS } else { "" };
             for session in concerned(&view, outside.frame)? {
                 kept.push(Event::Rendered {
                     session,
-                    slot: format!("{SLOT}{newest}.{} {}{over}", kept.len(), outside.frame),
+                    slot: RenderedSlot::Outside(OutsideSlot {
+                        after: newest,
+                        index: kept.len(),
+                        frame: Some(outside.frame),
+                        outlasts: outside.outlasts,
+                    }),
                     text: outside.text.clone(),
                     renderer: RENDERER_VERSION,
                 });

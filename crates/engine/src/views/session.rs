@@ -4,7 +4,8 @@ use std::collections::{HashMap, HashSet};
 
 use callstack_core::fold::{Mask, Note, ReasoningPolicy};
 use callstack_core::frame::FrameNum;
-use callstack_core::session_state::{RenderedText, StaleReach};
+use callstack_core::rendered_slot::RenderedSlot;
+use callstack_core::session_state::StaleReach;
 use callstack_core::transcript::Span;
 use callstack_store::View;
 use serde_json::Value;
@@ -138,7 +139,7 @@ pub(crate) fn system_text(
     session: &str,
     epoch: &str,
 ) -> Result<Option<String>, EngineError> {
-    let slot = format!("{}{epoch}", RenderedText::System.prefix());
+    let slot = RenderedSlot::System(epoch.to_owned());
     Ok(view.render(session, &slot)?.filter(|text| !text.is_empty()))
 }
 

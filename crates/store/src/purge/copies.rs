@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use callstack_core::event::Event;
 use callstack_core::frame::{Frame, FrameNum, Identity};
+use callstack_core::rendered_slot::RenderedText;
 use callstack_core::results::ResultsSource;
-use callstack_core::session_state::RenderedText;
 use callstack_core::subagent;
 use callstack_core::transcript::{Fold, Outcome, Span, SpanNum, SpanOrigin};
 use rusqlite::params;
@@ -332,9 +332,9 @@ impl Removal<'_> {
                 span.fold.as_mut().is_some_and(|fold| self.fold(num, fold))
             }
             Event::Rendered { session, slot, text, .. } => {
-                let Some(kind) = RenderedText::of_slot(slot) else { return false };
+                let Some(kind) = slot.kind() else { return false };
                 let is_system = kind == RenderedText::System;
-                let at_place = self.is_gone(session, |id| is_system || slot.contains(id));
+                let at_place = self.is_gone(session, |id| is_system || slot.names_message(id));
                 // A missing system prompt is rendered again.
                 let instead = if is_system { "" } else { REMOVED };
                 (at_place || self.repeats(session, text)) && replace(text, instead)

@@ -6,6 +6,7 @@ use callstack_core::cost::{Closing, pays_to_close};
 use callstack_core::fold::{Folded, Placement};
 use callstack_core::masking::outputs::Request;
 use callstack_core::named_steps::{NamedSteps, after_a_turn, name_of, overtaken, overtaken_mark};
+use callstack_core::rendered_slot::NoteKey;
 use callstack_core::transcript::{Anchor, FoldOp, Message, MessageKind, Role};
 
 use crate::conversation::Conversation;
@@ -116,8 +117,9 @@ impl Folding {
             }
             Since::Spoken => after_a_turn(steps.num, self.kernel.dialect()),
         };
-        let once = format!("{call}|{} again|{first}", name_of(steps.num));
-        let note = note(session, (&message, Placement::Output(call)), &once, text);
+        let name = format!("{} again", name_of(steps.num));
+        let key = NoteKey::About { name, message: first };
+        let note = note(session, (&message, Placement::Output(call)), key, text);
         self.sessions.append(conversation, session, self.kernel.now(), &[note])?;
         Ok(conversation.fold())
     }

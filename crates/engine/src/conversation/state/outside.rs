@@ -1,15 +1,11 @@
 //! Changes by a person from outside, and how far a session's agent knows them.
 
 use callstack_core::fold::Note;
+use callstack_core::rendered_slot::{NoteKey, RenderedSlot, RenderedText};
 use callstack_store::{StoreError, View};
 
 use crate::conversation::stored_notes::rows;
-use crate::kernel::outside::{SLOT, still_matters};
-
-/// Distinguishes the note of changes from others at its place; the number of the newest event follows it.
-pub(crate) const NOTE: &str = "outside";
-/// The slot of a repeated note.
-pub(crate) const AGAIN: &str = "again outside";
+use crate::kernel::outside::still_matters;
 
 /// The changes of a session that a person made from outside, and how far its agent knows them.
 #[derive(Debug, Default)]
@@ -34,19 +30,20 @@ pub(crate) struct Changed {
 impl Outside {
     pub(crate) fn kept(view: &View<'_>, session: &str) -> Result<Self, StoreError> {
         let mut changes = Vec::new();
-        for (kept, line, seq) in view.renders(session, SLOT)? {
-            changes.push(Changed { seq, line, matters: still_matters(view, &kept)? });
+        for (slot, line, seq) in view.renders(session, Some(RenderedText::Outside))? {
+            let RenderedSlot::Outside(slot) = slot else { continue };
+            changes.push(Changed { seq, line, matters: still_matters(view, &slot)? });
         }
         let mut outside = Self { changes, ..Self::default() };
         if outside.changes.is_empty() {
             return Ok(outside);
         }
-        for (note, once) in rows(view, session)? {
-            let until = once.strip_prefix(NOTE).and_then(|until| until.parse().ok());
-            outside.noted.extend(until.map(|until| (note.message.clone(), until)));
-            if until.is_some() || once.starts_with(AGAIN) {
-                outside.notes.push(note);
+        for (note, key) in rows(view, session)? {
+            let NoteKey::Outside { until, again } = key else { continue };
+            if !again {
+                outside.noted.push((note.message.clone(), until));
             }
+            outside.notes.push(note);
         }
         Ok(outside)
     }
