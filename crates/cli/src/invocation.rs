@@ -50,7 +50,16 @@ impl<'a> Invocation<'a> {
         }
         let project = self.place.existing_or_new()?;
         let engine = open(&project)?;
-        output.remark(&format!("made a store in {}", project.join(FOLDER).display()));
+        let folder = project.join(FOLDER);
+        let folder = folder.display();
+        output.remark(&if engine.newest_event()?.seq == 0 {
+            format!("made a store in {folder}")
+        } else {
+            format!(
+                "the store in {folder} had been deleted, and is there again; \
+                 `callstack init opencode --remove --with-store` deletes it for good"
+            )
+        });
         Ok(engine)
     }
 

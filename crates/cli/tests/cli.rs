@@ -21,6 +21,8 @@ mod help;
 mod host;
 mod init;
 #[cfg(unix)]
+mod kept;
+#[cfg(unix)]
 mod killed;
 #[cfg(unix)]
 mod links;

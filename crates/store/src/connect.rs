@@ -16,6 +16,7 @@ use crate::checkpoint::{self, Closing};
 use crate::elsewhere::salts_in_use;
 use crate::error::{StoreError, at};
 use crate::handle::{FileId, Handle, LogFiles};
+use crate::kept;
 use crate::logs::LOGS;
 use crate::presence::{Absence, Presence, beside, id, logs_at};
 use crate::schema;
@@ -145,7 +146,9 @@ pub(crate) fn connect(path: &Path, trusted: Option<&Trusted>) -> Result<Open, St
     };
     let opening = handle.opening();
     check_beginning(&handle, path)?;
-    refuse_journal(path, expected.is_some())?;
+    if expected.is_some() {
+        refuse_journal(&handle, path)?;
+    }
     trust::check_log(path, trusted)?;
     let is_fresh = is_unused(path);
     let before = logs_at(path);
@@ -168,6 +171,7 @@ pub(crate) fn connect(path: &Path, trusted: Option<&Trusted>) -> Result<Open, St
     // Before anything is set in it: it may be another program's.
     schema::check_ours(&connection, path)?;
     trust::check_key(&connection, path, expected.as_ref())?;
+    write_back_at_end(&connection, true).map_err(failed)?;
     configure(&connection).map_err(failed)?;
     schema::migrate(&mut connection, path, expected.as_ref())?;
     let key = DatabaseKey::of(&connection).map_err(failed)?;
@@ -205,6 +209,7 @@ pub(crate) fn connect(path: &Path, trusted: Option<&Trusted>) -> Result<Open, St
     if let (Some(trusted), None, Some(key)) = (trusted, &expected, &key) {
         trusted.record_key(key)?;
     }
+    kept::keep(path, trusted);
     Ok(open)
 }
 
@@ -292,7 +297,8 @@ pub(crate) fn is_unused(path: &Path) -> bool {
     is_log_empty(path) && !index.exists()
 }
 
-/// Opens the database at `path`, unless it is a link, this process has it open with a write-ahead log that is not there
+/// Opens the database at `path`, which may be somebody else's, so that closing it writes nothing to it: the log beside
+/// it may be another one's. Refused if it is a link, this process has it open with a write-ahead log that is not there
 /// any more (the connection would take the index of that log for its own log's), or it lies beside the log of another
 /// one that this process has open.
 pub(crate) fn open_database(path: &Path) -> Result<Connection, StoreError> {
@@ -307,7 +313,18 @@ pub(crate) fn open_database(path: &Path) -> Result<Connection, StoreError> {
     let folder = path.parent().unwrap_or(path).canonicalize().map_err(failed)?;
     let flags = OpenFlags::default() | OpenFlags::SQLITE_OPEN_NOFOLLOW;
     let resolved = folder.join(path.file_name().unwrap_or_default());
-    Connection::open_with_flags(resolved, flags).map_err(|source| at(path, source))
+    let open = || {
+        let connection = Connection::open_with_flags(resolved, flags)?;
+        write_back_at_end(&connection, is_log_empty(path))?;
+        Ok(connection)
+    };
+    open().map_err(|source| at(path, source))
+}
+
+/// Sets whether SQLite writes the log to the database when its last connection is closed, and deletes the log.
+pub(crate) fn write_back_at_end(connection: &Connection, is_wanted: bool) -> rusqlite::Result<()> {
+    let never = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
+    connection.set_db_config(never, !is_wanted).map(drop)
 }
 
 pub(crate) fn configure(connection: &Connection) -> rusqlite::Result<()> {
@@ -355,18 +372,22 @@ const SIGNS: [&str; 4] = ["callstack.log", "callstack.log.1", "git", LOGS];
 const RETURN: Duration = Duration::from_millis(1500);
 
 /// Refuses a database that has lost its content, or is not there, at a start that has `waited` so long. One that is
-/// on record was there: a process that has it open may put it back.
+/// on record was there: a process that has it open may put it back, and otherwise it is put back if it is kept. True if
+/// it was.
 pub(crate) fn refuse_lost(
     path: &Path,
     trusted: Option<&Trusted>,
     waited: Duration,
-) -> Result<(), StoreError> {
+) -> Result<bool, StoreError> {
     let lost = refuse_emptied(path);
     let is_missing = lost.is_err() || (!path.exists() && expected_key(trusted)?.is_some());
     if is_missing && waited < RETURN {
         return Err(StoreError::Disturbed { path: path.to_path_buf() });
     }
-    lost
+    if is_missing && kept::put_back(path, trusted)? {
+        return Ok(true);
+    }
+    lost.map(|()| false)
 }
 
 /// Refuses a database that is empty or not there beside a log that is not empty, and an empty one beside files that
@@ -388,15 +409,19 @@ pub(crate) fn refuse_emptied(path: &Path) -> Result<(), StoreError> {
 }
 
 /// Refuses a rollback journal beside a database on record, which has a write-ahead log: SQLite would write the content
-/// of the journal into it.
-fn refuse_journal(path: &Path, is_recorded: bool) -> Result<(), StoreError> {
+/// of the journal into it. One beside an empty database is what a process left that ended while it made that.
+fn refuse_journal(handle: &Handle, path: &Path) -> Result<(), StoreError> {
     let mut journal = path.as_os_str().to_owned();
     journal.push("-journal");
-    let path = PathBuf::from(journal);
-    if is_recorded && std::fs::metadata(&path).is_ok_and(|file| file.len() > 0) {
-        return Err(Distrust::OtherDatabase { path }.into());
+    let journal = PathBuf::from(journal);
+    if !std::fs::metadata(&journal).is_ok_and(|file| file.len() > 0) {
+        return Ok(());
     }
-    Ok(())
+    let failed = |path: &Path, source| StoreError::Io { path: path.to_path_buf(), source };
+    if handle.length().map_err(|source| failed(path, source))? > 0 {
+        return Err(Distrust::OtherDatabase { path: journal }.into());
+    }
+    std::fs::remove_file(&journal).map_err(|source| failed(&journal, source))
 }
 
 /// SQLite takes a file that is too short to be a database for an empty one, and overwrites it.

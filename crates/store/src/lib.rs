@@ -20,6 +20,7 @@ mod frames;
 mod guard;
 mod handle;
 mod history;
+mod kept;
 mod locate;
 mod logs;
 mod masks;

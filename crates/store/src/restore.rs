@@ -14,7 +14,7 @@ use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior};
 
 use crate::checkpoint::{self, Stamp};
-use crate::connect::{BUSY, Open, connect, expected_key, open_database};
+use crate::connect::{BUSY, Open, connect, expected_key, open_database, write_back_at_end};
 use crate::error::{StoreError, at};
 use crate::handle::{FileId, Handle};
 use crate::history::History;
@@ -140,10 +140,11 @@ fn restore_from(
             trust::put_log_aside(path)?;
         }
         if !is_ours {
-            if Handle::are_logs_of_another(path, logs_at(path))
-                && let Some(restored) = replaced::settle(path, trusted, open, turns)?
-            {
-                return Ok(restored);
+            if Handle::are_logs_of_another(path, logs_at(path)) {
+                let settled = replaced::settle(path, trusted, open, turns);
+                if let Some(restored) = settled.map_err(|error| of_distrust(error, gone))? {
+                    return Ok(restored);
+                }
             }
             trust::check_log(path, trusted)?;
             let mut found = open_database(path)?;
@@ -166,10 +167,7 @@ fn restore_from(
             if holds_ours || newest > 0 {
                 drop(theirs);
                 drop(found);
-                let new = connect(path, trusted).map_err(|error| match error {
-                    StoreError::Distrusted(distrust) => gone(distrust.to_string()),
-                    error => error,
-                })?;
+                let new = connect(path, trusted).map_err(|error| of_distrust(error, gone))?;
                 drop(alone);
                 if holds_ours {
                     turns.found(connect(path, trusted)?);
@@ -199,6 +197,14 @@ fn restore_from(
         _ => gone(error.to_string()),
     })?;
     finished(path, trusted, turns)
+}
+
+/// Has a database that may not be opened count as one that is gone.
+fn of_distrust(error: StoreError, gone: impl FnOnce(String) -> StoreError) -> StoreError {
+    match error {
+        StoreError::Distrusted(distrust) => gone(distrust.to_string()),
+        error => error,
+    }
 }
 
 /// Waits until files are no longer deleted beside a database, and nobody writes to it: whoever deletes would go on to
@@ -299,6 +305,7 @@ fn copied(copy: &Path, from: &Connection) -> Result<(), StoreError> {
     let newest = log_of(from).map_err(failed)?.newest;
     begin(copy)?;
     let mut to = open_database(copy)?;
+    write_back_at_end(&to, true).map_err(failed)?;
     let step = Backup::new(from, &mut to).and_then(|backup| backup.step(-1)).map_err(failed)?;
     if step != StepResult::Done {
         return Err(StoreError::Busy { path: copy.to_path_buf() });

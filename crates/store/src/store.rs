@@ -83,7 +83,7 @@ impl Store {
         until_undisturbed(|| {
             // By its own proof: the store at this path may have been deleted for good, and another one begun.
             turns.with_another(|open, trusted| come_back(&path, trusted, open, &turns))?;
-            refuse_lost(&path, trusted, begun.elapsed())?;
+            let was_put_back = refuse_lost(&path, trusted, begun.elapsed())?;
             if writable(&path)?.is_none() {
                 let open = connect_read_only(&path, trusted)?.into();
                 let (turns, access) = (Turns::default(), Access::ReadOnly);
@@ -92,6 +92,9 @@ impl Store {
             open_overwritten(&path, trusted, &turns)?;
             let open = connect(&path, trusted)?;
             turns.learn(History::of(&open).map_err(|source| at(&path, source))?);
+            if was_put_back {
+                turns.put_back();
+            }
             Ok(Self::of(path.clone(), open, turns.clone(), Access::ReadWrite, trusted))
         })
     }

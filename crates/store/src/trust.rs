@@ -24,6 +24,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::error::StoreError;
+use crate::kept;
 use crate::locate::{DATABASE, FOLDER, is_ignoring_all, prepare};
 use crate::plain::read_plain;
 use record::Records;
@@ -135,8 +136,9 @@ impl Registry {
     /// Makes and records an empty store. The record comes before the id: another process that finds the id
     /// finds the record too.
     ///
-    /// Where the store of this project was deleted without taking it from the record, the new one has its id: processes
-    /// that still have the old one open find their folder and put back what they hold.
+    /// Where the store of this project was deleted without taking it from the record, and its database is kept, it is
+    /// begun with its id: processes that still have it open find their folder and put back what they hold, or else what
+    /// is kept is put back.
     fn begin(&self, project: &Path) -> Result<StoreId, StoreError> {
         let folder = prepare(project)?;
         let earlier = self.last_used_in(project);
@@ -165,11 +167,12 @@ impl Registry {
         Ok(id)
     }
 
-    /// The store on record that was last begun in a project and had a database.
+    /// The store on record that was last begun in a project, if its database is kept and is nowhere else.
     fn last_used_in(&self, project: &Path) -> Option<StoreId> {
         // If the records can't be read, the new one can't be written either, which is an error.
         let records = self.records.all().unwrap_or_default();
-        let here = records.into_iter().filter(|record| record.project == project);
+        let is_kept = |record: &Record| kept::is_only_name(&self.records.folder_of(&record.id));
+        let here = records.into_iter().filter(|it| it.project == project && is_kept(it));
         let used = here.filter(|record| matches!(self.records.key(&record.id), Ok(Some(_))));
         used.map(|record| record.id).max()
     }

@@ -341,6 +341,7 @@ fn a_store_that_another_process_began_meanwhile_takes_the_mark_of_the_one_that_i
     let home = Home::new();
     let (project, trusted, store) = live(&home, "project");
     fs::remove_dir_all(project.join(FOLDER)).unwrap();
+    fs::remove_file(trusted.states().unwrap().join(crate::kept::KEPT)).unwrap();
     let theirs = home.registry().admit(&project).unwrap();
     assert_ne!(theirs.id, trusted.id);
     let elsewhere = home.registry().admit(&home.project("elsewhere")).unwrap();

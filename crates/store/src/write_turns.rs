@@ -133,6 +133,11 @@ impl Turns {
         current.incidents.push(Incident::Replaced { lost });
     }
 
+    /// Takes note that the database was put back before it was opened.
+    pub(crate) fn put_back(&self) {
+        lock(&self.0.file).incidents.push(Incident::Restored);
+    }
+
     /// Records that a file was made with all content of the one before.
     pub(crate) fn restored(&self, keeper: Open) {
         self.found(keeper);

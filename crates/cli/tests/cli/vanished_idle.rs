@@ -180,18 +180,6 @@ fn processes_go_on_beside_a_database_that_was_put_in_the_place_of_theirs() {
     }
 }
 
-/// Nobody holds what was deleted: the new store is empty.
-#[test]
-fn a_store_that_is_begun_after_another_one_was_deleted_is_empty() {
-    let mut host = worked();
-    assert!(host.close());
-    shell(&host.desk, "rm -rf .callstack");
-    host.desk.ok(&["push", "--here", "index", "-c", "it is there"]);
-    let titles = host.desk.ok(&["tree", "--all"]);
-    assert!(titles.contains("index") && !titles.contains("grammar"), "{titles}");
-    host.desk.ok(&["doctor"]);
-}
-
 #[test]
 fn nothing_is_begun_beside_the_log_of_a_database_that_is_gone() {
     let mut host = worked();

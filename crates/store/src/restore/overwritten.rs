@@ -14,7 +14,7 @@ use super::{COPY, LOCK, Restored, alone, begin, finished, remove, replace};
 use crate::checkpoint::{self, Explained, Note, Stamp};
 use crate::connect::{
     BUSY, Open, are_logs_lost, configure, connect, expected_key, is_log_empty, is_unused,
-    open_database, uses_log,
+    open_database, uses_log, write_back_at_end,
 };
 use crate::error::{StoreError, at};
 use crate::handle::Handle;
@@ -112,12 +112,34 @@ pub(crate) fn open_overwritten(
         let opening = handle.opening();
         let are_logs_lost = are_logs_lost(&handle, path)?;
         drop(opening);
+        refuse_foreign(path, expected.as_ref())?;
         if settle(path, expected.as_ref(), None, turns.history(), are_logs_lost)?.is_none() {
             return Err(refused(path));
         }
     }
     drop(alone);
     fs::metadata(path).map(drop).map_err(failed)
+}
+
+/// Refuses a database that has another key without the log beside it: with that, its pages would pass for ours, and be
+/// overwritten by them.
+fn refuse_foreign(path: &Path, expected: Option<&DatabaseKey>) -> Result<(), StoreError> {
+    let Some(expected) = expected else { return Ok(()) };
+    let copy = path.with_file_name(COPY);
+    let key = copy_files(path, &copy, false).and_then(|()| {
+        let alone = open_database(&copy)?;
+        // One that has no table of keys yet has all of its content in the log.
+        Ok(DatabaseKey::of(&alone).unwrap_or_default())
+    });
+    for left in [copy.clone()].iter().chain(&beside(&copy)) {
+        drop(remove(left));
+    }
+    match key? {
+        Some(key) if key != *expected => {
+            Err(Distrust::OtherDatabase { path: path.to_path_buf() }.into())
+        }
+        _ => Ok(()),
+    }
 }
 
 fn refused(path: &Path) -> StoreError {
@@ -235,6 +257,7 @@ fn back_up(copy: &Path, from: &Connection) -> Result<(), StoreError> {
     let failed = |source| at(copy, source);
     begin(copy)?;
     let mut to = open_database(copy)?;
+    write_back_at_end(&to, true).map_err(failed)?;
     let step = Backup::new(from, &mut to).and_then(|backup| backup.step(-1)).map_err(failed)?;
     if step != StepResult::Done {
         return Err(StoreError::Busy { path: copy.to_path_buf() });
@@ -278,6 +301,7 @@ pub(super) fn judged(
     let mut connection = open_database(copy)?;
     schema::check_ours(&connection, copy)?;
     trust::check_key(&connection, copy, expected)?;
+    write_back_at_end(&connection, true).map_err(|source| at(copy, source))?;
     configure(&connection).map_err(|source| at(copy, source))?;
     schema::migrate(&mut connection, copy, None)?;
     let store = Store::over(copy.to_path_buf(), connection);

@@ -11,7 +11,7 @@ use crate::connect::{Open, expected_key};
 use crate::error::{StoreError, at};
 use crate::history::History;
 use crate::presence::beside;
-use crate::trust::{self, Trusted};
+use crate::trust::Trusted;
 use crate::write_turns::Turns;
 
 /// Goes on with a copy of the new database and the log if these belong together: it may be a copy of the old one, whose
@@ -42,11 +42,9 @@ pub(super) fn settle(
     let [log, index] = beside(path);
     match found {
         Ok(true) => {}
-        Err(error) if error.is_full() => return Err(error),
         // The database of somebody else will go, and the log is still needed then.
-        Err(StoreError::Distrusted(_)) => {
-            trust::put_log_aside(path)?;
-            remove(&index)?;
+        Err(error) if error.is_full() || matches!(error, StoreError::Distrusted(_)) => {
+            return Err(error);
         }
         Ok(false) | Err(_) => {
             remove(&log)?;

@@ -85,7 +85,11 @@ fn a_database_in_the_place_of_the_users_is_refused_and_left_as_it_is() {
     // A backup of the user's own has the key.
     fs::copy(&backup, &mine).unwrap();
     assert_eq!(revision(&user.open("mine").unwrap()), 1);
-    // Where there is none, one is made that has it, too.
+    // Where there is none, the one that is kept comes back, and without that one is made that has it, too.
+    fs::remove_file(&mine).unwrap();
+    assert_eq!(revision(&user.open("mine").unwrap()), 1);
+    let kept = user.registry().admit(&user.root().join("mine")).unwrap();
+    fs::remove_file(kept.states().unwrap().join(crate::kept::KEPT)).unwrap();
     fs::remove_file(&mine).unwrap();
     assert_eq!(revision(&user.open("mine").unwrap()), 0);
     assert_eq!(revision(&user.open("mine").unwrap()), 0);

@@ -11,6 +11,7 @@ use uuid::Uuid;
 use super::database::{DatabaseKey, KEY};
 use super::{ID, bytes_of, log, store_folder};
 use crate::error::StoreError;
+use crate::kept::KEPT;
 use crate::locate::restrict;
 use crate::plain::{make_private, open_plain};
 
@@ -223,6 +224,7 @@ impl Records {
         self.remove_file(id, RECORD)?;
         self.remove_file(id, KEY)?;
         self.remove_file(id, log::RECORDED)?;
+        self.remove_file(id, KEPT)?;
         // It stays where there is something in it.
         drop(fs::remove_dir(self.folder_of(id)));
         Ok(())

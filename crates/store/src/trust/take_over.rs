@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 
 use super::{Distrust, Record, Registry, StoreId, id_of, is_at, resolved, store_folder};
 use crate::error::StoreError;
-use crate::locate::FOLDER;
+use crate::kept;
+use crate::locate::{DATABASE, FOLDER};
 
 /// A store that was taken over.
 #[derive(Debug, PartialEq, Eq)]
@@ -32,6 +33,11 @@ impl Registry {
             (Some(id), Some(record)) => record.project != project && is_at(&record.project, id),
             _ => false,
         };
+        if is_copy {
+            let database = project.join(FOLDER).join(DATABASE);
+            let separated = kept::separate(&database);
+            separated.map_err(|source| StoreError::Io { path: database, source })?;
+        }
         let copied = known.as_ref().filter(|_| is_copy).map(|id| self.records.folder_of(id));
         let new = known.filter(|_| !is_copy);
         let must_put = new.is_none();

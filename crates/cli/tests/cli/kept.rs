@@ -1,0 +1,136 @@
+//! Git removes what it ignores without asking: a store whose database it removed while nobody worked comes back.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::killed::process::Process;
+use super::test_env::TestEnv;
+
+/// A project with a store in which a frame is finished, and a branch of somebody else.
+fn with_branch(commit: impl Fn(&TestEnv)) -> TestEnv {
+    let desk = TestEnv::new();
+    let store = desk.project().join(".callstack");
+    fs::remove_dir_all(&store).unwrap();
+    fs::write(desk.project().join("main.rs"), "fn main() {}\n").unwrap();
+    desk.sealed.git_init().unwrap();
+    git(&desk, "checkout -q -b theirs");
+    commit(&desk);
+    git(&desk, "add -fA");
+    git(&desk, "-c user.name=a -c user.email=a@b.test commit -qm theirs");
+    git(&desk, "checkout -q -");
+    assert!(store.symlink_metadata().is_err());
+    desk.ok(&["push", "--here", "real", "-c", "it is there"]);
+    desk.ok(&["pop", "-r", "important"]);
+    desk
+}
+
+fn git(desk: &TestEnv, line: &str) {
+    let mut command = desk.sealed.command_in(&desk.project(), "git");
+    command.args(line.split(' '));
+    let said = desk.sealed.run("git", command, Duration::from_secs(30)).unwrap();
+    assert!(said.success(), "{line}: {said}");
+}
+
+#[test]
+fn a_branch_that_brings_a_database_takes_none_away() {
+    let desk = with_branch(|desk| {
+        let store = desk.project().join(".callstack");
+        fs::create_dir(&store).unwrap();
+        fs::write(store.join("callstack.db"), "x").unwrap();
+    });
+    git(&desk, "checkout -q theirs");
+    let refused = desk.run(&["tree"]);
+    assert_ne!(refused.code, 0, "{}", refused.stdout);
+    git(&desk, "checkout -q -");
+    assert!(!desk.database().exists(), "git has removed it");
+    let shown = desk.ok(&["tree"]);
+    assert!(shown.contains("real") && shown.contains("important"), "{shown}");
+    desk.is_whole(&["f1"]);
+}
+
+#[test]
+fn a_branch_that_brings_a_link_in_place_of_the_store_takes_nothing_away() {
+    let desk = with_branch(|desk| {
+        symlink("elsewhere", desk.project().join(".callstack")).unwrap();
+    });
+    git(&desk, "checkout -q theirs");
+    git(&desk, "checkout -q -");
+    assert!(!desk.project().join(".callstack").exists(), "git has removed all of it");
+    let said = desk.run(&["push", "--here", "more", "-c", "it is there"]);
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    assert!(said.stderr.contains("had been deleted, and is there again"), "{}", said.stderr);
+    let shown = desk.ok(&["tree", "--all"]);
+    assert!(shown.contains("real") && shown.contains("more"), "{shown}");
+}
+
+#[test]
+fn a_store_that_was_deleted_by_callstack_stays_deleted() {
+    let desk = TestEnv::new();
+    desk.ok(&["push", "real", "-c", "it is there"]);
+    desk.ok(&["init", "opencode", "--remove", "--with-store", "--yes"]);
+    desk.ok(&["push", "--here", "more", "-c", "it is there"]);
+    let shown = desk.ok(&["tree", "--all"]);
+    assert!(!shown.contains("real") && shown.contains("more"), "{shown}");
+}
+
+/// The project was moved, and there is another one at its path: they share nothing.
+#[test]
+fn the_database_of_a_moved_project_is_in_no_other_one() {
+    let desk = TestEnv::new();
+    desk.ok(&["push", "real", "-c", "it is there"]);
+    let moved = desk.project().with_file_name("moved");
+    fs::rename(desk.project(), &moved).unwrap();
+    fs::create_dir(desk.project()).unwrap();
+    desk.ok(&["push", "--here", "more", "-c", "it is there"]);
+    let shown = desk.ok(&["tree", "--all"]);
+    assert!(!shown.contains("real") && shown.contains("more"), "{shown}");
+    let id = |project: &std::path::Path| fs::read(project.join(".callstack/id")).unwrap();
+    assert_ne!(id(&moved), id(&desk.project()));
+}
+
+/// The log of a process that was killed lies beside a database of somebody else for a while: neither is written to.
+#[test]
+fn a_foreign_database_beside_a_log_leaves_both_as_they_are() {
+    let (desk, other) = (TestEnv::new(), TestEnv::new());
+    other.ok(&["push", "theirs", "-c", "it is there"]);
+    let mut process = Process::start(&desk, None);
+    let said = json!({"session": "ses_a", "message": "msg_0", "text": "Go on"});
+    process.ask("message", &said).unwrap();
+    let call = json!({"name": "stack_frame_push", "session": "ses_a", "message": "msg_1", "call": "call_1",
+        "agent": "build", "args": {"title": "mine", "successCriteria": "it is there"}});
+    process.ask("tool", &call).unwrap();
+    process.kill();
+    let (mine, log) =
+        (desk.sealed.root().join("mine.db"), desk.database().with_extension("db-wal"));
+    let before = (fs::read(other.database()).unwrap(), fs::read(&log).unwrap());
+    fs::rename(desk.database(), &mine).unwrap();
+    fs::copy(other.database(), desk.database()).unwrap();
+    for command in [&["tree"][..], &["push", "more", "-c", "it is there"], &["doctor"]] {
+        assert_ne!(desk.run(command).code, 0, "{command:?}");
+    }
+    assert!(fs::read(desk.database()).unwrap() == before.0, "theirs was written to");
+    let log_is_there = fs::read(&log).is_ok_and(|log| log == before.1);
+    assert!(log_is_there, "what stood in the log alone is gone");
+    fs::rename(&mine, desk.database()).unwrap();
+    assert!(desk.ok(&["tree", "--all"]).contains("mine"));
+}
+
+/// Two names of one file are no copy: each project has a database of its own once both are trusted.
+#[test]
+fn a_project_that_was_copied_by_hard_links_has_a_database_of_its_own() {
+    let desk = TestEnv::new();
+    desk.ok(&["push", "real", "-c", "it is there"]);
+    let copy = desk.project().with_file_name("copy");
+    let mut cp = desk.sealed.command_in(&desk.project(), "cp");
+    cp.args(["-al", "."]).arg(&copy);
+    assert!(desk.sealed.run("cp", cp, Duration::from_secs(30)).unwrap().success());
+    let trust = desk.command(&copy, &["trust", "--yes"]);
+    assert!(desk.sealed.run("callstack", trust, Duration::from_secs(30)).unwrap().success());
+    let push = desk.command(&copy, &["push", "theirs", "-c", "it is there"]);
+    assert!(desk.sealed.run("callstack", push, Duration::from_secs(30)).unwrap().success());
+    let shown = desk.ok(&["tree", "--all"]);
+    assert!(shown.contains("real") && !shown.contains("theirs"), "{shown}");
+}
