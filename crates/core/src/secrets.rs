@@ -295,10 +295,11 @@ fn token_at(
     scanned: &mut Scanned,
 ) -> Option<(&'static str, Range<usize>)> {
     let rest = text.get(from..)?;
-    let before = text.as_bytes().get(..from)?.last();
+    let before = text.as_bytes().get(..from)?;
+    let last = before.last();
     if meaning.tokens.is_empty()
         || from < scanned.found
-        || before.is_some_and(u8::is_ascii_alphanumeric)
+        || (last.is_some_and(u8::is_ascii_alphanumeric) && !escaped::is_at_end(before))
     {
         return None;
     }
@@ -326,7 +327,7 @@ fn token_at(
         let is_whole = (token.least..=token.most).contains(&length)
             && !of.get(length).is_some_and(goes_on)
             // A name with more before it.
-            && !(token.begins == ["key-"] && before.is_some_and(|it| matches!(it, b'-' | b'_')));
+            && !(token.begins == ["key-"] && last.is_some_and(|it| matches!(it, b'-' | b'_')));
         let end = begin.len() + length;
         (is_whole && (token.judge)(rest.get(..end)?)).then_some((token.name, from..from + end))
     });
@@ -433,6 +434,8 @@ pub(crate) fn label_at_start(text: &str) -> Option<usize> {
     Some(begin.len() + at + end.len_utf8())
 }
 
+#[cfg(test)]
+mod escaped_tests;
 #[cfg(test)]
 pub(crate) mod fakes;
 #[cfg(test)]

@@ -5,13 +5,16 @@ use std::sync::OnceLock;
 
 use regex::Regex;
 
+use super::escaped::word;
 use super::judge::{has_random_run, is_value};
 
 pub(super) const NAME: &str = "cookie";
 /// One of these is in every text with cookies.
 pub(super) const SIGNS: &[&str] = &["ookie", "OOKIE"];
 /// The pattern before the first of them.
-pub(super) const HEAD: &str = r#"(?i-u)\bcookies?(?:\\*["']|&(?:quot|apos|#3[49]);)?\s*[:=,]\s*(?:\\*["']|&(?:quot|apos|#3[49]);)?"#;
+pub(super) const HEAD: &str = word!(
+    r#"(?i-u:cookies?)(?:\\*["']|&(?:quot|apos|#3[49]);)?\s*[:=,]\s*(?:\\*["']|&(?:quot|apos|#3[49]);)?"#
+);
 
 /// Fewest bytes of a value, and of the part that is read.
 const LEAST: usize = 8;

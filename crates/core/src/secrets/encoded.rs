@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use super::escaped;
 use super::judge::is_value;
 
 /// Fewest letters in a row.
@@ -34,6 +35,7 @@ fn in_row(byte: u8) -> bool {
 pub(super) fn places(text: &str, has_secrets: impl Fn(&str) -> bool) -> Vec<Found> {
     let mut found = Vec::new();
     for row in rows(text.as_bytes()) {
+        let row = row.start + escaped::rest(text.as_bytes(), row.start)..row.end;
         let Some(letters) = text.get(row.clone()) else { continue };
         if let Some(known) = shaped(text, &row, letters) {
             found.push(known);

@@ -1,4 +1,5 @@
-//! Quotes, signs and ends of lines as they are written in a text that stands in another one: in JSON, XML, a URL.
+//! Quotes, signs and ends of lines as they are written in a text that stands in another one: in JSON, XML, a URL, and
+//! colours of a terminal.
 
 use std::ops::Range;
 
@@ -25,6 +26,66 @@ const QUOTES: [&str; 16] = [
     "%22",
     "%27",
 ];
+
+/// The beginnings of a sequence that sets a colour, as they are and as they are written.
+const COLOURS: [&str; 9] =
+    ["\u{1b}[", "\\u001b[", "\\u001B[", "\\x1b[", "\\x1B[", "\\033[", "\\e[", "%1B[", "%1b["];
+/// Bytes of the numbers in such a sequence.
+const NUMBERS: usize = 24;
+
+/// A pattern that matches where a word begins, also right after an escape.
+macro_rules! word {
+    ($pattern:expr) => {
+        concat!(
+            r"(?:(?-u:\b)|\\[nrt]|\\x[0-9A-Fa-f]{2}|\\u[0-9A-Fa-f]{4}|%[0-9A-Fa-f]{2}|\[[0-9;]*[mK])",
+            $pattern
+        )
+    };
+}
+pub(super) use word;
+
+/// Whether a text ends with an escape, such as `\n`, `%2F` or a colour: its last letter is of no word.
+pub(super) fn is_at_end(text: &[u8]) -> bool {
+    let is_hex = |digits: &[&u8]| digits.iter().all(|digit| digit.is_ascii_hexdigit());
+    match text {
+        [.., b'\\', b'n' | b'r' | b't'] => true,
+        [.., b'%', one, two] | [.., b'\\', b'x', one, two] if is_hex(&[one, two]) => true,
+        [.., b'\\', b'u', one, two, three, four] if is_hex(&[one, two, three, four]) => true,
+        [begin @ .., last] if last.is_ascii_alphabetic() => {
+            let of_number = |byte: &&u8| byte.is_ascii_digit() || **byte == b';';
+            let numbers = begin.iter().rev().take(NUMBERS).take_while(of_number).count();
+            let begin = begin.get(..begin.len() - numbers).unwrap_or_default();
+            COLOURS.iter().any(|colour| begin.ends_with(colour.as_bytes()))
+        }
+        _ => false,
+    }
+}
+
+/// Returns the length of the rest of an escape in a text that began before a place.
+pub(super) fn rest(text: &[u8], at: usize) -> usize {
+    const LONGEST: usize = 5;
+    let begins = |byte: &u8| matches!(byte, b'\\' | b'%' | b'[' | b';');
+    if !text.get(..at).and_then(<[u8]>::last).is_some_and(begins) {
+        return 0;
+    }
+    let is_rest = |length: &usize| text.get(..at + length).is_some_and(is_at_end);
+    (1..=LONGEST).find(is_rest).unwrap_or_default()
+}
+
+/// Returns the length of the colours that a text begins with.
+pub(super) fn colours(text: &str) -> usize {
+    const MOST: usize = 4;
+    let mut rest = text;
+    for _ in 0..MOST {
+        let Some(numbers) = COLOURS.iter().find_map(|colour| rest.strip_prefix(colour)) else {
+            break;
+        };
+        let of_number = |char: char| char.is_ascii_digit() || char == ';';
+        let Some(after) = numbers.trim_start_matches(of_number).strip_prefix('m') else { break };
+        rest = after;
+    }
+    text.len() - rest.len()
+}
 
 /// The quote that a text begins with, as it is written there.
 pub(super) fn quote(text: &str) -> Option<&str> {

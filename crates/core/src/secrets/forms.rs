@@ -1,13 +1,14 @@
 //! The table of secrets that are known by the text around them.
 
 use super::encoded::is_user_and_password;
+use super::escaped::word;
 use super::judge::{
     always, has_random_run, is_likely_bare, is_marked, is_mixed, is_mixed_in_case, is_random_bare,
     is_value,
 };
 
 /// Raised when code outside of the tables changes the decision about secrets.
-pub(super) const VERSION: u32 = 12;
+pub(super) const VERSION: u32 = 13;
 
 /// A secret that stands in a form of its own.
 pub(super) struct Form {
@@ -35,13 +36,13 @@ const fn flag(signs: &'static [&'static str], pattern: &'static str) -> Form {
 /// Matches a command and its arguments up to the one that is looked for.
 macro_rules! command {
     ($names:literal, $flag:literal) => {
-        concat!(
-            r"\b(?:",
+        word!(concat!(
+            "(?:",
             $names,
             r#")\s(?:(?:[^\n|;&]|\\\r?\n)*?\s)?"#,
             $flag,
             r#"(?:\\*["'])?(?P<s>[^\s"'`|;&<>\\]{3,})"#
-        )
+        ))
     };
 }
 
@@ -69,7 +70,7 @@ pub(super) const FORMS: &[Form] = &[
         &["webhook.office.com/"],
         r"webhook\.office\.com/(?P<s>[A-Za-z0-9/@_\-]{40,})",
     ),
-    form("Google key", &["AQ.Ab"], r"(?-u:\b)AQ\.Ab[A-Za-z0-9_\-]{40,}"),
+    form("Google key", &["AQ.Ab"], word!(r"(?P<s>AQ\.Ab[A-Za-z0-9_\-]{40,})")),
     form(
         "private key",
         &["Private-Lines:"],
@@ -117,18 +118,26 @@ pub(super) const FORMS: &[Form] = &[
         judge: is_value,
         in_line: true,
     },
-    form("SendGrid key", &["SG."], r"(?-u:\b)SG\.[A-Za-z0-9_\-]{16,32}\.[A-Za-z0-9_\-]{32,64}"),
-    form("Telegram token", &[":AA"], r"(?-u:\b)[0-9]{8,10}:AA[A-Za-z0-9_\-]{33}(?-u:\b)"),
+    form(
+        "SendGrid key",
+        &["SG."],
+        word!(r"(?P<s>SG\.[A-Za-z0-9_\-]{16,32}\.[A-Za-z0-9_\-]{32,64})"),
+    ),
+    form("Telegram token", &[":AA"], word!(r"(?P<s>[0-9]{8,10}:AA[A-Za-z0-9_\-]{33})(?-u:\b)")),
     form("Firebase key", &[":APA91b"], r"[A-Za-z0-9_\-]{8,}:APA91b[A-Za-z0-9_\-]{100,}"),
     form("Terraform token", &[".atlasv1."], r"[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_\-]{60,}"),
     form("PayPal token", &["$production$"], r"\$production\$[a-z0-9]{16}\$(?P<s>[a-f0-9]{32})"),
-    form("Adyen key", &["hmfxK"], r"(?-u:\b)AQE[a-zA-Z0-9]{4}hmfxK[A-Za-z0-9+/=\-]{60,}"),
+    form("Adyen key", &["hmfxK"], word!(r"(?P<s>AQE[a-zA-Z0-9]{4}hmfxK[A-Za-z0-9+/=\-]{60,})")),
     form(
         "JSON web token",
         &["eyJ"],
-        r"(?-u:\b)eyJ[A-Za-z0-9_\-]{8,}\.eyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]*",
+        word!(r"(?P<s>eyJ[A-Za-z0-9_\-]{8,}\.eyJ[A-Za-z0-9_\-]{8,}\.[A-Za-z0-9_\-]*)"),
     ),
-    form("JSON web token", &["eyJ"], r"(?-u:\b)eyJ[A-Za-z0-9_\-]{16,}(?:\.[A-Za-z0-9_\-]{8,}){4}"),
+    form(
+        "JSON web token",
+        &["eyJ"],
+        word!(r"(?P<s>eyJ[A-Za-z0-9_\-]{16,}(?:\.[A-Za-z0-9_\-]{8,}){4})"),
+    ),
     Form {
         name: "password in a URL",
         signs: &["://"],
@@ -174,7 +183,7 @@ pub(super) const FORMS: &[Form] = &[
     Form {
         name: "authorization",
         signs: &["earer ", "EARER "],
-        pattern: r"(?i-u)\bbearer\s+(?P<s>[A-Za-z0-9._~+/\-]{20,}=*)",
+        pattern: word!(r"(?i-u:bearer)\s+(?P<s>[A-Za-z0-9._~+/\-]{20,}=*)"),
         judge: is_mixed,
         in_line: false,
     },
@@ -195,7 +204,9 @@ pub(super) const FORMS: &[Form] = &[
     Form {
         name: "password",
         signs: &["curl "],
-        pattern: r#"\bcurl\s(?:(?:[^\n|;]|\\\r?\n)*\s)?(?:-u ?|--user[ =]|--proxy-user[ =])["']?[^\s:"'$]+:(?P<s>[^\s"'`|;&]+)"#,
+        pattern: word!(
+            r#"curl\s(?:(?:[^\n|;]|\\\r?\n)*\s)?(?:-u ?|--user[ =]|--proxy-user[ =])["']?[^\s:"'$]+:(?P<s>[^\s"'`|;&]+)"#
+        ),
         judge: is_value,
         in_line: false,
     },
@@ -224,7 +235,7 @@ pub(super) const FORMS: &[Form] = &[
     Form {
         name: "password",
         signs: &["requirepass ", "masterauth "],
-        pattern: r#"(?-u:\b)(?:requirepass|masterauth)\s+["']?(?P<s>[^\s"'`]{6,})"#,
+        pattern: word!(r#"(?:requirepass|masterauth)\s+["']?(?P<s>[^\s"'`]{6,})"#),
         judge: is_likely_bare,
         in_line: true,
     },
@@ -276,7 +287,9 @@ pub(super) const FORMS: &[Form] = &[
             "secret is ",
             "Secret is ",
         ],
-        pattern: r#"(?i-u:\b(?:password|passphrase|(?:api|access|secret)[ -]key|token|secret) is[: ]+)["'`]?(?P<s>[^\s"'`<>]{7,}[^\s"'`<>.,;:!?)])"#,
+        pattern: word!(
+            r#"(?i-u:(?:password|passphrase|(?:api|access|secret)[ -]key|token|secret) is[: ]+)["'`]?(?P<s>[^\s"'`<>]{7,}[^\s"'`<>.,;:!?)])"#
+        ),
         judge: is_mixed_in_case,
         in_line: true,
     },
@@ -289,9 +302,11 @@ pub(super) const FORMS: &[Form] = &[
         r#"(?i-u)secret_key_base["']?\s*[:=]\s*["']?(?P<s>[A-Za-z0-9+/=_\-]{16,})"#,
     ),
     flag(&["pass:"], r#"-pass(?:in|out)?\s+["']?pass:(?P<s>[^\s"'`|;&]+)"#),
-    flag(&["sudo -S"], r#"\becho\s+(?:-n\s+)?["']?(?P<s>[^\s"'|]+)["']?\s*\|\s*sudo -S"#),
+    flag(&["sudo -S"], word!(r#"echo\s+(?:-n\s+)?["']?(?P<s>[^\s"'|]+)["']?\s*\|\s*sudo -S"#)),
     flag(
         &["chpasswd"],
-        r#"\becho\s+(?:-e\s+)?["']?[A-Za-z0-9_.\-]+:(?P<s>[^\s"'|]+)["']?\s*\|\s*(?:sudo\s+)?chpasswd"#,
+        word!(
+            r#"echo\s+(?:-e\s+)?["']?[A-Za-z0-9_.\-]+:(?P<s>[^\s"'|]+)["']?\s*\|\s*(?:sudo\s+)?chpasswd"#
+        ),
     ),
 ];

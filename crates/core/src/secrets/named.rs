@@ -49,18 +49,18 @@ struct Name<'a> {
     is_bare_pass: bool,
 }
 
-/// Returns the bytes that a text begins with which only show how a name or value looks: signs of Markdown, tags, colours of
-/// a terminal.
+/// Returns the number of bytes that a text begins with which only show how a name or value looks: signs of Markdown,
+/// tags, colours of a terminal.
 fn emphasis(text: &str) -> usize {
     const MOST: usize = 3;
     const TAG: usize = 16;
+    let colours = escaped::colours(text);
+    if colours > 0 {
+        return colours;
+    }
     let begin = text.get(..text.floor_char_boundary(TAG)).unwrap_or_default();
     let is_tag = ["</", "<code>", "<b>", "<strong>"].iter().any(|tag| begin.starts_with(tag));
-    let end = match (is_tag, begin.starts_with("\u{1b}[")) {
-        (true, _) => begin.find('>'),
-        (_, true) => begin.find('m'),
-        _ => None,
-    };
+    let end = if is_tag { begin.find('>') } else { None };
     end.map_or_else(
         || text.bytes().take(MOST).take_while(|byte| *byte == b'*').count(),
         |end| end + 1,
@@ -86,6 +86,7 @@ impl<'a> Name<'a> {
         let in_name = |byte: &&u8| goes_on(byte) || **byte == b'.';
         let length = before.iter().rev().take(NAME).take_while(in_name).count();
         let start = word.start - length;
+        let start = start + escaped::rest(bytes, start).min(length);
         // The shell's own variables for the current folder; after a semicolon it is one of several settings.
         if last == "pwd"
             && matches!(text.get(start..word.end), Some("PWD" | "OLDPWD"))
@@ -122,7 +123,8 @@ impl<'a> Name<'a> {
         };
         let marks = rest.get(length..).map_or(0, emphasis);
         let after = self.skip_space(at + length + marks);
-        let tag = self.text.get(after..).filter(|rest| rest.starts_with('<')).map_or(0, emphasis);
+        let is_mark = |rest: &&str| rest.starts_with(['<', '\u{1b}', '\\', '%']);
+        let tag = self.text.get(after..).filter(is_mark).map_or(0, emphasis);
         let after = after + tag;
         let next = self.text.get(after..).and_then(escaped::line_end);
         let from = next.map_or(after, |length| self.skip_space(after + length));
@@ -207,7 +209,7 @@ impl<'a> Name<'a> {
     fn set(&self, from: usize) -> Option<Range<usize>> {
         if self.is_upper() {
             // Files of settings have all kinds of letters in their values.
-            let whole = self.begins_a_line();
+            let whole = self.begins_a_line() && !self.is_after_an_escape();
             let ends = move |char: char| {
                 char.is_whitespace()
                     || matches!(char, '"' | '\'' | '`')
@@ -370,18 +372,20 @@ impl<'a> Name<'a> {
         before.rsplit_once('\n').map_or(before, |(_, line)| line)
     }
 
+    /// Whether an escape stands right before it, such as the end of a line in a text within a text.
+    fn is_after_an_escape(&self) -> bool {
+        self.text.as_bytes().get(..self.place.start).is_some_and(escaped::is_at_end)
+    }
+
     /// Whether only output of tools or marks of lists stand before it on its line.
     fn begins_a_line(&self) -> bool {
         let before = self.line_before();
-        let name = self.text.get(self.place.clone()).unwrap_or_default();
         let head = before.trim();
         // It began further up.
         if before.len() + 4 > LINE {
             return false;
         }
         let is_mark = |char: char| char.is_ascii_digit() || "-+>|→*#".contains(char);
-        // The end of a line is written as two characters in texts within texts.
-        let is_escaped = before.ends_with('\\') && name.starts_with(['n', 'r', 't']);
         // A file and a line, or the name of a setting.
         let is_found = || {
             let place = head.strip_suffix([':', '-']);
@@ -389,7 +393,7 @@ impl<'a> Name<'a> {
         };
         head.chars().all(is_mark)
             || matches!(head, "export" | "set" | "declare -x" | "ENV" | "ARG")
-            || is_escaped
+            || self.is_after_an_escape()
             || is_found()
     }
 }

@@ -5,7 +5,7 @@ use super::providers::{SHAPES, drawn, filled};
 use crate::xml::escape_xml;
 
 /// Ways in which texts stand in other ones.
-fn surrounded(text: &str) -> [String; 6] {
+fn surrounded(text: &str) -> [String; 8] {
     [
         text.to_owned(),
         format!("I saw {text} there"),
@@ -13,6 +13,8 @@ fn surrounded(text: &str) -> [String; 6] {
         format!("begin\n{text}\nend"),
         serde_json::to_string(text).unwrap(),
         escape_xml(text).into_owned(),
+        serde_json::to_string(&format!("done\n{text}\n")).unwrap(),
+        format!("\u{1b}[32m{text}\u{1b}[0m"),
     ]
 }
 

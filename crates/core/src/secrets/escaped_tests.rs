@@ -1,0 +1,111 @@
+//! Secrets right after the escapes of other texts: ends of lines in JSON, colours of a terminal, signs in a URL.
+
+use super::fakes::{HEX, MIXED, fakes, made};
+use super::mask;
+
+const ESCAPES: [&str; 16] = [
+    "\\n",
+    "\\t",
+    "\\r\\n",
+    "\\\"",
+    "\\\\n",
+    "\u{1b}[31m",
+    "\u{1b}[0m\u{1b}[38;5;196m",
+    "\\x1b[31m",
+    "\\u001b[0m",
+    "\\033[1;32m",
+    "%22",
+    "%2F",
+    "%20",
+    "%3D",
+    "\\u0022",
+    "\\u003e",
+];
+
+#[test]
+fn every_token_is_masked_after_an_escape() {
+    for (kind, fake) in fakes() {
+        for escape in ESCAPES {
+            let masked = mask(&format!("created{escape}{fake}\\n")).into_owned();
+            assert_eq!(masked, format!("created{escape}‹masked: {kind}›\\n"), "{escape:?}");
+        }
+    }
+}
+
+#[test]
+fn what_only_looks_like_an_escape_is_part_of_a_word() {
+    let (_, fake) = &fakes()[4];
+    for before in ["n", "[31m", "\\u12", "\\x1", "%2", "%zz", "\\q", "u001b", "\u{1b}31m"] {
+        let text = format!("a{before}{fake}");
+        assert_eq!(mask(&text), text);
+    }
+}
+
+/// A command, a header and a cookie are words that may stand after an escape as well.
+#[test]
+fn forms_that_begin_with_a_word_are_masked_after_an_escape() {
+    let (value, long) = (["Tr0ub4", "dorXk9"].concat(), made(40, MIXED));
+    for escape in ESCAPES {
+        for (text, secret) in [
+            (format!("curl -u me:{value} https://a.test"), &value),
+            (format!("mysql -u root -p{value} shop"), &value),
+            (format!("sshpass -p {value} ssh a.test"), &value),
+            (format!("requirepass {value}"), &value),
+            (format!("bearer {long}"), &long),
+            (format!("echo {value} | sudo -S ls"), &value),
+            (format!("echo root:{value} | chpasswd"), &value),
+            (format!("Cookie: sid={value}"), &value),
+            (format!("password is {value}"), &value),
+            (format!("DB_PASSWORD={value}"), &value),
+            (format!("password: {value}"), &value),
+            (format!("AQ.Ab{long}"), &long),
+        ] {
+            let masked = mask(&format!("done{escape}{text}")).into_owned();
+            assert!(!masked.contains(secret), "{masked}");
+            assert!(masked.starts_with(&format!("done{escape}")), "{masked}");
+        }
+    }
+}
+
+#[test]
+fn a_setting_ends_at_the_escape_after_it() {
+    let value = ["Tr0ub4", "dorXk9"].concat();
+    let text = format!("A=1\\nDB_PASSWORD={value}\\nB=2");
+    assert_eq!(mask(&text), "A=1\\nDB_PASSWORD=‹masked: password›\\nB=2");
+    assert_eq!(mask("a\\nPWD=/home/me/app2\\n"), "a\\nPWD=/home/me/app2\\n");
+}
+
+#[test]
+fn long_rows_are_read_from_the_end_of_an_escape_on() {
+    let key = format!("{}-us12", made(32, HEX));
+    let encoded = ["cGFzc3dvcmQ9WG", "s5VHIwdWI0ZG9yWGs5VHI="].concat();
+    for escape in ESCAPES {
+        for (secret, kind) in [(&key, "Mailchimp key"), (&encoded, "encoded secret")] {
+            let masked = mask(&format!("is{escape}{secret}\\n")).into_owned();
+            assert_eq!(masked, format!("is{escape}‹masked: {kind}›\\n"));
+        }
+    }
+}
+
+#[test]
+fn values_of_coloured_json_are_masked() {
+    let value = ["Tr0ub4", "dorXk9"].concat();
+    let label = "‹masked: password›";
+    for (text, of) in [
+        // As jq 1.6, 1.7 and 1.8 write it.
+        ("<34;1m\"password\"<0m<1;39m: <0m<0;32m\"{}\"<0m", "jq 1.6"),
+        ("<0m<34;1m\"password\"<0m<1;39m:<0m <0;32m\"{}\"<0m", "jq 1.7"),
+        ("<34;1m\"password\"<0m<1;39m:<0m <0;32m\"{}\"<1;39m", "jq 1.8"),
+        ("<36mDB_PASSWORD<0m=<32m{} <0m", "settings"),
+        ("  <32mpassword<39m: <32m'{}'<39m,", "node"),
+    ] {
+        for begin in ["\u{1b}[", "\\u001b[", "\\x1b[", "\\033["] {
+            let text = text.replace('<', begin);
+            let masked = mask(&text.replace("{}", &value)).into_owned();
+            assert_eq!(masked, text.replace("{}", label), "{of}");
+        }
+        let text = text.replace('<', "\u{1b}[");
+        let inside = serde_json::to_string(&text.replace("{}", &value)).unwrap();
+        assert!(!mask(&inside).contains(&value), "{of}");
+    }
+}
