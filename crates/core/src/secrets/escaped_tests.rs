@@ -109,3 +109,19 @@ fn values_of_coloured_json_are_masked() {
         assert!(!mask(&inside).contains(&value), "{of}");
     }
 }
+
+#[test]
+fn telegram_tokens_are_masked_in_the_address_of_a_bot() {
+    for letters in [made(33, MIXED), format!("{}-", made(32, MIXED))] {
+        let token = ["7123456789", ":A", "A", &letters].concat();
+        for (before, after) in [
+            ("https://api.telegram.org/bot", "/getMe"),
+            ("POST https://api.telegram.org/bot", "/sendMessage \"HTTP/1.1 200 OK\""),
+            ("https://api.telegram.org/file/bot", "/photos/a.jpg"),
+            ("bot = Bot('", "')"),
+        ] {
+            let masked = mask(&format!("{before}{token}{after}")).into_owned();
+            assert_eq!(masked, format!("{before}‹masked: Telegram token›{after}"));
+        }
+    }
+}

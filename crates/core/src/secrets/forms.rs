@@ -123,7 +123,11 @@ pub(super) const FORMS: &[Form] = &[
         &["SG."],
         word!(r"(?P<s>SG\.[A-Za-z0-9_\-]{16,32}\.[A-Za-z0-9_\-]{32,64})"),
     ),
-    form("Telegram token", &[":AA"], word!(r"(?P<s>[0-9]{8,10}:AA[A-Za-z0-9_\-]{33})(?-u:\b)")),
+    form(
+        "Telegram token",
+        &[":AA"],
+        concat!("(?:bot|", word!(r")(?P<s>[0-9]{8,10}:AA[A-Za-z0-9_\-]{33})(?:[^A-Za-z0-9_\-]|$)")),
+    ),
     form("Firebase key", &[":APA91b"], r"[A-Za-z0-9_\-]{8,}:APA91b[A-Za-z0-9_\-]{100,}"),
     form("Terraform token", &[".atlasv1."], r"[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_\-]{60,}"),
     form("PayPal token", &["$production$"], r"\$production\$[a-z0-9]{16}\$(?P<s>[a-f0-9]{32})"),
