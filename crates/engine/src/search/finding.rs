@@ -10,7 +10,7 @@ use callstack_core::secrets::mask;
 use callstack_store::{IndexedMessage, MessageRange, Narrowed, StoreError, View, said_of};
 
 use super::repeats::Kept;
-use super::texts::{role, texts};
+use super::texts::{masked_json, role, texts};
 use super::{Depth, FrameFound, MessageFound, PlaceKind, SearchAnswer, SearchHit, SearchRequest};
 use crate::error::EngineError;
 use crate::work::{frame_of, pieces, position_in};
@@ -257,7 +257,7 @@ impl<'s> Finding<'s> {
         let (session, message) = (&found.session, &found.message);
         let masked = !self.request.reveal;
         let text = match (self.is_raw(), masked) {
-            (true, true) => mask(&message.json).into_owned(),
+            (true, true) => masked_json(&message.json),
             (true, false) => message.json.clone(),
             (false, masked) => texts(&message.json, masked),
         };

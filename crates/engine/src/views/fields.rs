@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use callstack_core::fold::SentPart;
 use callstack_core::frame::FrameNum;
-use callstack_core::secrets::mask;
+use callstack_core::secrets::{mask, mask_value};
 use callstack_core::text::estimate_tokens;
 use callstack_core::transcript::{Message, PartBody, Role};
 use schemars::JsonSchema;
@@ -169,6 +169,16 @@ impl Shortening {
         }
     }
 
+    /// Returns the arguments of a call as JSON, and whether something is left out. Each text in them is masked by
+    /// itself: in JSON none of its lines begins or ends.
+    fn arguments(self, input: &Value) -> (String, bool) {
+        let mut input = Cow::Borrowed(input);
+        if !self.reveal {
+            mask_value(input.to_mut());
+        }
+        self.cut(&input.to_string())
+    }
+
     /// Returns the first line that says something.
     pub(crate) fn line(self, text: &str) -> String {
         let text = self.masked(text);
@@ -247,7 +257,7 @@ impl PartView {
                 let (input, input_cut) = match &state["input"] {
                     Value::Null => (None, false),
                     input => {
-                        let (input, cut) = shortening.cut(&input.to_string());
+                        let (input, cut) = shortening.arguments(input);
                         (Some(input), cut)
                     }
                 };
@@ -390,5 +400,28 @@ impl MessageView {
             frame: frame.map(|frame| frame.to_string()),
             parts: parts.collect(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::Shortening;
+
+    #[test]
+    fn views_mask_the_texts_of_arguments_before_they_write_them_as_json() {
+        let secret = ["horse2", "staple"].concat();
+        let content = format!("user: me\n  api_key: {secret} # of mine\n");
+        let input = json!({"filePath": "a.yml", "content": content});
+        let (masked, _) = Shortening::short(false).arguments(&input);
+        assert!(!masked.contains(&secret) && masked.contains("api_key: ‹masked: "), "{masked}");
+        let (revealed, cut) = Shortening::whole(true).arguments(&input);
+        assert!(revealed == input.to_string() && !cut, "{revealed}");
+        // What only the fields beside a text tell is found in the JSON.
+        let key = ["a1B2c3d4", "e5F6g7H8"].concat();
+        let (masked, _) =
+            Shortening::short(false).arguments(&json!([{"type": "oauth", "refresh": key}]));
+        assert!(!masked.contains(&key), "{masked}");
     }
 }
