@@ -417,7 +417,7 @@ mod tests {
         let (masked, _) = Shortening::short(false).arguments(&input);
         assert!(!masked.contains(&secret) && masked.contains("api_key: ‹masked: "), "{masked}");
         let (revealed, cut) = Shortening::whole(true).arguments(&input);
-        assert!(revealed == input.to_string() && !cut, "{revealed}");
+        assert_eq!((revealed, cut), (input.to_string(), false));
         // What only the fields beside a text tell is found in the JSON.
         let key = ["a1B2c3d4", "e5F6g7H8"].concat();
         let (masked, _) =
