@@ -68,6 +68,16 @@ fn forms_that_begin_with_a_word_are_masked_after_an_escape() {
 }
 
 #[test]
+fn each_password_of_several_commands_in_json_is_masked() {
+    let value = ["Tr0ub4", "dorXk9"].concat();
+    let text = format!("curl -u me:{value}1\\ncurl -u you:{value}2 a.test\\n");
+    let label = "‹masked: password›";
+    assert_eq!(mask(&text), format!("curl -u me:{label}\\ncurl -u you:{label} a.test\\n"));
+    let both = format!("curl -u me:{value} --proxy-user you:{value} a.test");
+    assert_eq!(mask(&both), format!("curl -u me:{label} --proxy-user you:{label} a.test"));
+}
+
+#[test]
 fn a_setting_ends_at_the_escape_after_it() {
     let value = ["Tr0ub4", "dorXk9"].concat();
     let text = format!("A=1\\nDB_PASSWORD={value}\\nB=2");

@@ -105,6 +105,7 @@ pub(crate) fn named() -> Vec<(String, String)> {
         format!("machine a.test login me password {value}"),
         format!("machine a.test\n  login me\n  password {value}\n"),
         format!("ENV DB_PASSWORD {value}"),
+        format!("ENV DB_PASSWORD \"{value}\""),
         format!("DB_PASS={value}"),
         format!("SharedAccessKeyName=a;AccountKey={value}==;EndpointSuffix=b"),
         format!("password = {value}"),
@@ -149,7 +150,7 @@ pub(crate) fn named() -> Vec<(String, String)> {
 /// Secrets that are known by the text right around them, each in a text.
 pub(crate) fn placed() -> Vec<(&'static str, String, String)> {
     let mixed = |length| made(length, MIXED);
-    let (token, basic) = (mixed(40), mixed(24));
+    let (token, basic, key) = (mixed(40), mixed(24), mixed(32));
     let hook = ["T0", &mixed(9), "/B0", &mixed(9), "/", &mixed(24)].concat();
     let discord = ["M", &mixed(25), ".", &mixed(6), ".", &mixed(38)].concat();
     let aws = made(40, &format!("{MIXED}+/"));
@@ -198,5 +199,6 @@ pub(crate) fn placed() -> Vec<(&'static str, String, String)> {
         text("password", &basic, format!("<property name=\"password\" value=\"{basic}\"/>")),
         text("password", &basic, format!("<add key=\"DbPassword\" value=\"{basic}\" />")),
         text("password", &basic, format!("Password: {basic}&)x")),
+        text("key in a URL", &key, format!("https://mainnet.infura.io/v3/{key}")),
     ]
 }

@@ -171,6 +171,13 @@ pub(super) const FORMS: &[Form] = &[
         in_line: true,
     },
     Form {
+        name: "key in a URL",
+        signs: &["infura.io/", "alchemy.com/"],
+        pattern: r"(?:infura\.io/(?:ws/)?v3|alchemy\.com/v2)/(?P<s>[A-Za-z0-9_\-]{32})(?:[^A-Za-z0-9_\-]|$)",
+        judge: is_mixed,
+        in_line: true,
+    },
+    Form {
         name: "authorization",
         signs: &["uthorization", "UTHORIZATION"],
         pattern: r#"(?i-u)authorization(?:\\*["']|&(?:quot|apos|#3[49]);)?\s*[:=,]\s*(?:\\*["']|&(?:quot|apos|#3[49]);)?(?:(?:bearer|basic|token|bot|digest|apikey|api-key|splunk|ssws|geniekey|negotiate|sharedkey|klaviyo-api-key|oauth|zoho-oauthtoken)\s+)(?:(?:token|key)=(?:\\*["'])?)?(?P<s>[A-Za-z0-9._~+/=:\-]{8,})"#,
@@ -209,7 +216,7 @@ pub(super) const FORMS: &[Form] = &[
         name: "password",
         signs: &["curl "],
         pattern: word!(
-            r#"curl\s(?:(?:[^\n|;]|\\\r?\n)*\s)?(?:-u ?|--user[ =]|--proxy-user[ =])["']?[^\s:"'$]+:(?P<s>[^\s"'`|;&]+)"#
+            r#"curl\s(?:(?:[^\n|;]|\\\r?\n)*\s)?(?:-u ?|--user[ =]|--proxy-user[ =])["']?[^\s:"'$]+:(?P<s>[^\s"'`|;&\\‹](?:[^\s"'`|;&\\]|\\[^nrt"])*)"#
         ),
         judge: is_value,
         in_line: false,
@@ -282,17 +289,18 @@ pub(super) const FORMS: &[Form] = &[
     Form {
         name: "password",
         signs: &[
-            "password is ",
-            "Password is ",
-            "passphrase is ",
-            "key is ",
-            "token is ",
-            "Token is ",
-            "secret is ",
-            "Secret is ",
+            "password is",
+            "Password is",
+            "passphrase is",
+            "key is",
+            "token is",
+            "Token is",
+            "secret is",
+            "Secret is",
+            "superuser is",
         ],
         pattern: word!(
-            r#"(?i-u:(?:password|passphrase|(?:api|access|secret)[ -]key|token|secret) is[: ]+)["'`]?(?P<s>[^\s"'`<>]{7,}[^\s"'`<>.,;:!?)])"#
+            r#"(?i-u:(?:password(?: for the [a-z_]+ built-in superuser)?|passphrase|(?:api|access|secret)[ -]key|token|secret) is[: ]+)["'`]?(?P<s>[^\s"'`<>]{7,}[^\s"'`<>.,;:!?)])"#
         ),
         judge: is_mixed_in_case,
         in_line: true,

@@ -19,6 +19,8 @@ const SPACE: usize = 60;
 /// Fewest bytes of a value, and the most by which it is judged, so that texts with many names don't take long.
 const LEAST: usize = 6;
 const JUDGED: usize = 128;
+/// Signs of a diff before a line.
+const CHANGED: [char; 2] = ['+', '-'];
 /// Bytes before a name in which its line has to begin.
 const LINE: usize = 400;
 
@@ -275,38 +277,52 @@ impl<'a> Name<'a> {
     fn after_a_space(&self, at: usize) -> Option<Range<usize>> {
         let name = self.text.get(self.place.clone())?;
         let before = self.line_before();
-        if name.starts_with("--") {
+        let is_of_java = |name: &str| name.ends_with("storepass") || name.ends_with("keypass");
+        if name.starts_with("--") || (name.starts_with('-') && is_of_java(name)) {
             if let Some(inner) = escaped::quoted(self.text, at) {
                 return (inner.len() >= LEAST && self.is(&inner, is_likely_bare)).then_some(inner);
             }
             let is_next = self.text.get(at..)?.starts_with('-');
             return self.bare(at, ends_bare, LEAST, is_likely_bare).filter(|_| !is_next);
         }
-        let head = before.trim();
+        if let Some(inner) = escaped::quoted(self.text, at).filter(|inner| self.alone(inner)) {
+            return Some(inner);
+        }
+        let head = before.trim_start_matches(CHANGED).trim();
         let is_set = matches!(head, "ENV" | "ARG" | "setx") || head.starts_with("set -");
         if is_set && self.is_upper() {
             let found = self.bare(at, char::is_whitespace, LEAST, is_value)?;
             let is_secret = !(self.is_key_or_token() && self.is(&found, is_plain));
             return is_secret.then_some(found);
         }
-        if name == "password" && self.logs_in(before) {
+        if name.strip_prefix('-').unwrap_or(name) == "password" && self.logs_in(before) {
             return self.bare(at, char::is_whitespace, 4, is_value);
         }
         None
     }
 
+    /// Whether it and a secret between quotes are all of a line, as in settings of Gradle.
+    fn alone(&self, inner: &Range<usize>) -> bool {
+        let after = self.text.get(inner.end..).unwrap_or_default();
+        let after = after.lines().next().unwrap_or_default();
+        self.line_before().trim_start_matches(CHANGED).trim().is_empty()
+            && escaped::quote(after).is_some_and(|quote| after.trim_end() == quote)
+            && inner.len() >= LEAST
+            && self.is(inner, if self.is_password() { is_likely } else { is_strong })
+    }
+
     /// Whether it stands in a file of logins, such as `.netrc`.
-    fn logs_in(&self, before: &str) -> bool {
+    fn logs_in(&self, before: &'a str) -> bool {
+        let bare = |line: &'a str| line.trim_start_matches(CHANGED).trim_start();
         let says = |line: &str| line.split_whitespace().any(|word| word == "machine");
-        if says(before) {
+        if says(bare(before)) {
             return true;
         }
         let above = last(self.text.get(..self.place.start - before.len()).unwrap_or_default());
-        let mut above = above.lines().rev().filter(|line| !line.trim().is_empty());
-        before.trim().is_empty()
+        let mut above = above.lines().rev().map(bare).filter(|line| !line.is_empty());
+        bare(before).is_empty()
             && above.next().is_some_and(|line| {
-                says(line)
-                    || (line.trim_start().starts_with("login ") && above.next().is_some_and(says))
+                says(line) || (line.starts_with("login ") && above.next().is_some_and(says))
             })
     }
 

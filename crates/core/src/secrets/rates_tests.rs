@@ -177,6 +177,40 @@ fn what_clients_and_databases_print_is_masked() {
     }
 }
 
+#[test]
+fn what_programs_say_and_settings_of_java_hold_is_masked() {
+    let value = ["Tr0ub4", "dorXk9"].concat();
+    let key = filled("{h32}", drawn(5)).0;
+    for (text, secret) in [
+        (format!("Your password is: {value}\n"), &value),
+        (format!("The generated password for the elastic built-in superuser is : {value}"), &value),
+        (format!("    storePassword '{value}'\n    keyAlias 'a'\n"), &value),
+        (format!("+    keyPassword \"{value}\"\n"), &value),
+        (format!("keytool -genkey -keystore k.jks -storepass {value} -alias a"), &value),
+        (format!("keytool -importkeystore -srcstorepass '{value}'"), &value),
+        (format!("https://mainnet.infura.io/v3/{key}"), &key),
+        (format!("wss://mainnet.infura.io/ws/v3/{key}\", \"a\""), &key),
+        (format!("https://eth-mainnet.g.alchemy.com/v2/{key}"), &key),
+    ] {
+        gone(&text, secret);
+    }
+}
+
+#[test]
+fn lines_of_a_diff_are_masked_as_without_its_signs() {
+    let value = ["horse2", "staple"].concat();
+    for text in [
+        format!("+machine a.test login me password {value}\n"),
+        format!("+machine a.test\n+  login me\n+  password {value}\n"),
+        format!("-machine a.test\n-login me\n-password {value}\n"),
+        format!("+user,password\n+me,{value}\n"),
+        format!("-user;password\n-me;{value}\n"),
+        format!("@@ -0,0 +1 @@\n+ENV DB_PASSWORD {value}\n"),
+    ] {
+        gone(&text, &value);
+    }
+}
+
 /// Lines without secrets, in the notation of [`SHAPES`].
 const HARMLESS: &[&str] = &[
     "[password] => required|string|min:8",

@@ -21,17 +21,20 @@ pub(super) fn places(text: &str) -> Vec<Range<usize>> {
     let mut headings = "";
     let mut table = Table::default();
     let mut start = 0;
-    for line in text.split_inclusive('\n') {
+    for whole in text.split_inclusive('\n') {
+        // In a diff.
+        let line = whole.strip_prefix(['+', '-']).unwrap_or(whole);
+        let at = start + whole.len() - line.len();
         if is_rule(line) {
             table = Table::below(headings, &BARS);
         } else if table.has_row(line) {
-            found.extend(table.secrets(line).map(|it| start + it.start..start + it.end));
+            found.extend(table.secrets(line).map(|it| at + it.start..at + it.end));
         } else {
             let apart = ['\t', ',', ';', '|'].into_iter().find(|apart| is_heading(line, *apart));
             table = apart.map_or_else(Table::default, |apart| Table::below(line, &[apart]));
         }
         headings = line;
-        start += line.len();
+        start += whole.len();
     }
     found
 }
