@@ -37,6 +37,7 @@ fn is_reference(value: &str) -> bool {
         || value.contains("${")
         || is_left_out(value)
         || is_shortcut(&lower)
+        || is_colour(value)
         || is_digest(bare)
         || is_validation(value)
         || WORDS.contains(&numbered)
@@ -75,6 +76,13 @@ fn is_shortcut(lower: &str) -> bool {
     let mut keys = lower.rsplit(['+', '-']);
     let last = keys.next().unwrap_or_default();
     last.len() <= 8 && keys.clone().next().is_some() && keys.all(|key| HELD.contains(&key))
+}
+
+/// Such as `#d8dee9`.
+fn is_colour(value: &str) -> bool {
+    value.strip_prefix('#').is_some_and(|digits| {
+        matches!(digits.len(), 6 | 8) && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+    })
 }
 
 /// Such as `required|string|min:8`: what a form asks of a field.
@@ -186,6 +194,18 @@ pub(super) fn is_likely_phrase(value: &str) -> bool {
         && words.into_iter().any(|word| looks_made_up(word) && is_likely_bare(word))
 }
 
+/// Such as `login[0]`, which may lack its end.
+fn is_item(value: &str) -> bool {
+    let in_name = |char: char| char.is_ascii_alphabetic() || "_.".contains(char);
+    value.split_once('[').is_some_and(|(name, index)| {
+        let index = index.strip_suffix(']').unwrap_or(index);
+        !name.is_empty()
+            && name.chars().all(in_name)
+            && (1..=2).contains(&index.len())
+            && index.bytes().all(|byte| byte.is_ascii_digit())
+    })
+}
+
 /// Such as `response2.next` or `auth_token_v2`.
 fn is_code(value: &str) -> bool {
     const NAMES: [&str; 12] = [
@@ -198,7 +218,8 @@ fn is_code(value: &str) -> bool {
     };
     let parts = || value.split(['.', ':', '_']).filter(|part| !part.is_empty());
     let named = || parts().any(|part| NAMES.contains(&part.to_lowercase().as_str()));
-    parts().all(word) && (value.contains(['.', ':']) || (value.contains('_') && named()))
+    is_item(value)
+        || parts().all(word) && (value.contains(['.', ':']) || (value.contains('_') && named()))
 }
 
 /// Whether it is a number, or lower-case words such as `next-page`: it counts tokens or names one.

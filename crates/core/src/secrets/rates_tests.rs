@@ -314,6 +314,11 @@ const HARMLESS: &[&str] = &[
     "- name: A\n  value: v{d1}x\n- name: DB_PASSWORD\n  valueFrom: x{d1}",
     "awk '{ pw=$2; psk=size{d1} }'",
     "cpw: value{d1}, wpw={d3}",
+    "smtp.user, smtp.password = sim_auth[{d1}], sim_auth[{d1}]",
+    "smtp.password = sim_auth[{d1}], None",
+    "\"Token\": \"#{h6}\", Token: \"#{h6}\",",
+    "the password is: required, the key is: {d2}",
+    "    password 'string'\n",
     "        pw: __uint64,\n        psk: u8,",
 ];
 
