@@ -381,7 +381,7 @@ pub(crate) fn refuse_lost(
 ) -> Result<bool, StoreError> {
     let lost = refuse_emptied(path);
     let is_missing = lost.is_err() || (!path.exists() && expected_key(trusted)?.is_some());
-    if is_missing && waited < RETURN {
+    if is_missing && waited < RETURN && !kept::is_unused(trusted) {
         return Err(StoreError::Disturbed { path: path.to_path_buf() });
     }
     if is_missing && kept::put_back(path, trusted)? {

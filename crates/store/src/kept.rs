@@ -5,8 +5,9 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::elsewhere;
 use crate::error::StoreError;
-use crate::handle::FileId;
+use crate::handle::{FileId, Handle};
 use crate::plain::open_plain;
 use crate::trust::Trusted;
 
@@ -27,6 +28,16 @@ pub(crate) fn keep(path: &Path, trusted: Option<&Trusted>) {
     if fs::hard_link(path, &new).is_ok() && fs::rename(&new, &kept).is_err() {
         drop(fs::remove_file(&new));
     }
+}
+
+/// Whether the database has its second name alone, and no process has it open that could put it back itself.
+pub(crate) fn is_unused(trusted: Option<&Trusted>) -> bool {
+    let Some((kept, _)) = names(trusted) else { return false };
+    if !kept.parent().is_some_and(is_only_name) || Handle::is_open_at(&kept) {
+        return false;
+    }
+    let file = open_plain(OpenOptions::new().read(true), &kept);
+    file.and_then(|file| elsewhere::has_open(&file)).is_ok_and(|is_open| !is_open)
 }
 
 /// Puts a database back that is not at `path` any more. False if it is there, or has no second name.
