@@ -30,7 +30,7 @@ impl Guard {
     /// Returns the look that is taken, for the end of a process that comes in another way.
     pub fn last_look(&self) -> impl FnOnce() + Send + use<> {
         let store = self.store.clone();
-        move || look(&store)
+        move || look_once_more(&store)
     }
 
     /// Begins to look after a store. Without a thread it is looked after at the end alone.
@@ -54,7 +54,7 @@ impl Drop for Guard {
             // One that panicked has nothing more to do.
             drop(thread.join());
         }
-        look(&self.store);
+        look_once_more(&self.store);
     }
 }
 
@@ -64,6 +64,14 @@ impl State {
         let is_over = self.is_over.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self.changed.wait_timeout_while(is_over, PERIOD, |is_over| !*is_over);
         !*waited.unwrap_or_else(PoisonError::into_inner).0
+    }
+}
+
+/// Looks at the end of a process, which is the last one to hold what it can't put back.
+fn look_once_more(store: &Weak<Store>) {
+    look(store);
+    if let Some(store) = store.upgrade() {
+        store.save();
     }
 }
 

@@ -5,10 +5,13 @@ use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::connect::Open;
 use crate::elsewhere;
 use crate::error::StoreError;
 use crate::handle::{FileId, Handle};
 use crate::plain::open_plain;
+use crate::presence::beside;
+use crate::restore::copied;
 use crate::trust::Trusted;
 
 /// The second name, in the store's folder there.
@@ -28,6 +31,22 @@ pub(crate) fn keep(path: &Path, trusted: Option<&Trusted>) {
     if fs::hard_link(path, &new).is_ok() && fs::rename(&new, &kept).is_err() {
         drop(fs::remove_file(&new));
     }
+}
+
+/// Puts a copy of what a connection holds in the place of the second name of its database, which has no log of writes.
+pub(crate) fn save(open: &Open, trusted: Option<&Trusted>) -> Result<(), StoreError> {
+    let Some((kept, new)) = names(trusted) else { return Ok(()) };
+    if open.file().is_none() || open.file() != file_at(&kept) {
+        return Ok(());
+    }
+    let saved = copied(&new, open).and_then(|()| {
+        fs::rename(&new, &kept).map_err(|source| StoreError::Io { path: kept.clone(), source })
+    });
+    for left in [new.clone()].iter().chain(&beside(&new)) {
+        // It is there only where that failed.
+        drop(fs::remove_file(left));
+    }
+    saved
 }
 
 /// Whether the database has its second name alone, and no process has it open that could put it back itself.

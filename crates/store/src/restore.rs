@@ -298,7 +298,8 @@ fn version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.query_row("PRAGMA data_version", [], |row| row.get(0))
 }
 
-fn copied(copy: &Path, from: &Connection) -> Result<(), StoreError> {
+/// Copies a database as a connection sees it, on the disk as one file.
+pub(crate) fn copied(copy: &Path, from: &Connection) -> Result<(), StoreError> {
     let failed = |source| at(copy, source);
     let io = |source| StoreError::Io { path: copy.to_path_buf(), source };
     let unreadable = |detail| Err(StoreError::Corrupt { path: copy.to_path_buf(), detail });

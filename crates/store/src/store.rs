@@ -14,6 +14,7 @@ use crate::connect::{Open, configure, connect, connect_read_only, refuse_lost, w
 use crate::connections::{Access, Connections, until_undisturbed};
 use crate::error::{StoreError, at};
 use crate::history::History;
+use crate::kept;
 use crate::locate::DATABASE;
 use crate::messages::hex;
 use crate::restore::{Restored, open_overwritten, restore};
@@ -238,6 +239,16 @@ impl Store {
     pub(crate) fn is_disturbed(&self) -> bool {
         let Ok(mut open) = self.connections.first().try_lock() else { return false };
         self.path.parent().is_some_and(Path::is_dir) && open.absence(&self.path).is_some()
+    }
+
+    /// Keeps what this process holds where its files are gone and can't be put back, since it is about to end.
+    pub(crate) fn save(&self) {
+        let first = self.connections.first();
+        let mut open = first.lock().unwrap_or_else(PoisonError::into_inner);
+        if open.absence(&self.path).is_some() {
+            // There is nobody left to say it to.
+            drop(kept::save(&open, self.connections.trusted()));
+        }
     }
 
     /// Looks whether the store is still where it was opened, and makes it again if it is not. An error says that

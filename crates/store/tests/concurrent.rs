@@ -149,11 +149,18 @@ fn a_process_that_opens_a_store_again_keeps_its_locks() {
             words.any(|word| word == ours) && words.any(|word| word.ends_with(&format!(":{inode}")))
         })
     };
-    assert!(holds());
+    // The system lists locks piece by piece: one may be passed over while others come and go.
+    let still_holds = || {
+        (0..50).any(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(2));
+            holds()
+        })
+    };
+    assert!(still_holds());
     let further = project.open();
-    assert!(holds(), "a second connection has cost the first its lock");
+    assert!(still_holds(), "a second connection has cost the first its lock");
     drop(further);
-    assert!(holds());
+    assert!(still_holds());
     drop(store);
     assert!(!holds());
 }

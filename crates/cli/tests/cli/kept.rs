@@ -51,6 +51,38 @@ fn a_branch_that_brings_a_database_takes_none_away() {
     desk.is_whole(&["f1"]);
 }
 
+/// An agent works while the branch comes, and ends there: what stood in its log alone is kept, too.
+#[test]
+fn a_process_that_ends_on_such_a_branch_leaves_all_that_it_holds() {
+    for kind in ["file", "link", "database"] {
+        let desk = with_branch(|desk| {
+            let store = desk.project().join(".callstack");
+            match kind {
+                "file" => fs::write(&store, "x").unwrap(),
+                "link" => symlink("elsewhere", &store).unwrap(),
+                _ => {
+                    fs::create_dir(&store).unwrap();
+                    fs::write(store.join("callstack.db"), "x").unwrap();
+                }
+            }
+        });
+        let mut process = Process::start(&desk, None);
+        let said = json!({"session": "ses_a", "message": "msg_0", "text": "Go on"});
+        process.ask("message", &said).unwrap();
+        let call = json!({"name": "stack_frame_push", "session": "ses_a", "message": "msg_1",
+            "call": "call_1", "agent": "build", "args": {"title": "newest", "successCriteria": "it is there"}});
+        process.ask("tool", &call).unwrap();
+        git(&desk, "checkout -q theirs");
+        assert!(process.close(), "{kind}");
+        git(&desk, "checkout -q -");
+        desk.ok(&["push", "--here", "more", "-c", "it is there"]);
+        let shown = desk.ok(&["tree", "--all"]);
+        for title in ["real", "newest", "more"] {
+            assert!(shown.contains(title), "{kind}: {title} is not in {shown}");
+        }
+    }
+}
+
 #[test]
 fn a_branch_that_brings_a_link_in_place_of_the_store_takes_nothing_away() {
     let desk = with_branch(|desk| {
