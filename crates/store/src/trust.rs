@@ -112,7 +112,16 @@ impl Registry {
     /// The id of a store that is recorded in this project.
     fn known(&self, project: &Path) -> Result<StoreId, StoreError> {
         let is_named = self.is_named(project);
-        let id = id_of(project)?;
+        let mut id = id_of(project)?;
+        if id.is_none() && !is_named && !project.join(FOLDER).join(DATABASE).exists() {
+            // A checkout has removed both, and left what else lies there.
+            id = self.last_used_in(project);
+            if let Some(id) = &id {
+                let folder = project.join(FOLDER);
+                let put = id.put(&folder, true);
+                put.map_err(|source| StoreError::Io { path: folder, source })?;
+            }
+        }
         let record = id.as_ref().map(|id| self.records.read(id)).transpose()?.flatten();
         match (id, record) {
             (Some(id), Some(record)) if record.project == project => Ok(id),

@@ -40,6 +40,7 @@ fn a_branch_that_brings_a_database_takes_none_away() {
         let store = desk.project().join(".callstack");
         fs::create_dir(&store).unwrap();
         fs::write(store.join("callstack.db"), "x").unwrap();
+        fs::write(store.join("id"), "0123456789abcdef0123456789abcdef\n").unwrap();
     });
     git(&desk, "checkout -q theirs");
     let refused = desk.run(&["tree"]);

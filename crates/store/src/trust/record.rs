@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::database::{DatabaseKey, KEY};
 use super::{ID, bytes_of, log, store_folder};
 use crate::error::StoreError;
-use crate::kept::KEPT;
+use crate::kept::{self, KEPT};
 use crate::locate::restrict;
 use crate::plain::{make_private, open_plain};
 
@@ -224,7 +224,9 @@ impl Records {
         self.remove_file(id, RECORD)?;
         self.remove_file(id, KEY)?;
         self.remove_file(id, log::RECORDED)?;
-        self.remove_file(id, KEPT)?;
+        if !kept::is_only_name(&self.folder_of(id)) {
+            self.remove_file(id, KEPT)?;
+        }
         // It stays where there is something in it.
         drop(fs::remove_dir(self.folder_of(id)));
         Ok(())
