@@ -107,7 +107,7 @@ pub struct Entrusted<'a> {
     pub frame: &'a Frame,
     /// The frame that waits for it; none for a root.
     pub parent: Option<&'a Frame>,
-    /// The user's request, as [`Asked::told`] returns it; empty where there is none.
+    /// The user's request, as [`Asked::text`] returns it; empty where there is none.
     pub asked: &'a str,
     /// Its surroundings, as with [`Pushed`]; empty where the session's system prompt has them.
     pub context: &'a str,
