@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use crate::connect::Open;
 use crate::elsewhere;
 use crate::error::StoreError;
-use crate::handle::{FileId, Handle};
+use crate::handle::Handle;
 use crate::plain::open_plain;
-use crate::presence::beside;
+use crate::presence::{beside, id};
 use crate::restore::copied;
 use crate::trust::Trusted;
 
@@ -23,7 +23,7 @@ const NEW: &str = "callstack.db.new";
 /// systems.
 pub(crate) fn keep(path: &Path, trusted: Option<&Trusted>) {
     let Some((kept, new)) = names(trusted) else { return };
-    if file_at(path).is_none() || file_at(path) == file_at(&kept) {
+    if id(path).is_none() || id(path) == id(&kept) {
         return;
     }
     // One of an attempt that was cut off.
@@ -36,7 +36,7 @@ pub(crate) fn keep(path: &Path, trusted: Option<&Trusted>) {
 /// Puts a copy of what a connection holds in the place of the second name of its database, which has no log of writes.
 pub(crate) fn save(open: &Open, trusted: Option<&Trusted>) -> Result<(), StoreError> {
     let Some((kept, new)) = names(trusted) else { return Ok(()) };
-    if open.file().is_none() || open.file() != file_at(&kept) {
+    if open.file().is_none() || open.file() != id(&kept) {
         return Ok(());
     }
     let saved = copied(&new, open).and_then(|()| {
@@ -113,8 +113,4 @@ fn has_other_name(_kept: &Path) -> bool {
 fn names(trusted: Option<&Trusted>) -> Option<(PathBuf, PathBuf)> {
     let states = trusted?.states()?;
     Some((states.join(KEPT), states.join(NEW)))
-}
-
-fn file_at(path: &Path) -> Option<FileId> {
-    fs::symlink_metadata(path).ok().as_ref().and_then(FileId::of)
 }

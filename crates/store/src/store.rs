@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
-use std::time::Instant;
+use std::sync::{Arc, PoisonError, RwLock, TryLockError};
+use std::time::{Duration, Instant};
 
 use callstack_core::event::Event;
 use rusqlite::{Connection, OptionalExtension as _, Params, TransactionBehavior};
@@ -241,10 +241,22 @@ impl Store {
         self.path.parent().is_some_and(Path::is_dir) && open.absence(&self.path).is_some()
     }
 
-    /// Keeps what this process holds where its files are gone and can't be put back, since it is about to end.
+    /// Keeps what this process holds where its files are gone and can't be put back, since it is about to end. A
+    /// connection that is in use for long is not waited for: the end may have been asked for by a signal.
     pub(crate) fn save(&self) {
-        let first = self.connections.first();
-        let mut open = first.lock().unwrap_or_else(PoisonError::into_inner);
+        const PATIENCE: Duration = Duration::from_millis(500);
+        const PAUSE: Duration = Duration::from_millis(5);
+        let begun = Instant::now();
+        let mut open = loop {
+            match self.connections.first().try_lock() {
+                Ok(open) => break open,
+                Err(TryLockError::Poisoned(open)) => break open.into_inner(),
+                Err(TryLockError::WouldBlock) if begun.elapsed() < PATIENCE => {
+                    std::thread::sleep(PAUSE);
+                }
+                Err(TryLockError::WouldBlock) => return,
+            }
+        };
         if open.absence(&self.path).is_some() {
             // There is nobody left to say it to.
             drop(kept::save(&open, self.connections.trusted()));
