@@ -54,8 +54,13 @@ impl StartFolder {
     pub(crate) fn existing(&self) -> Result<PathBuf, EngineError> {
         self.found().ok_or_else(|| {
             let message = format!("no callstack store in {} or above", self.start.display());
-            let hint = "`callstack init opencode` makes one, and so do `push`, `plan` and `import` \
-                        with --here.";
+            let is_kept = registry().is_ok_and(|registry| registry.keeps(&self.new_project()));
+            let hint = if is_kept {
+                "The one that was there had been deleted, and is kept: `callstack init opencode` puts it back, and so do \
+                 `push`, `plan` and `import` with --here."
+            } else {
+                "`callstack init opencode` makes one, and so do `push`, `plan` and `import` with --here."
+            };
             EngineError::new(Kind::NotFound, message).with_hint(hint)
         })
     }

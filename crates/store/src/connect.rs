@@ -78,9 +78,13 @@ impl Open {
 
     /// Takes a checkpoint if the write-ahead log is long. The caller has the turn and has just checked the files.
     pub(crate) fn shorten_log(&mut self, path: &Path) {
-        if self.logged.load(Ordering::Relaxed) < checkpoint::FULL {
-            return;
+        if self.logged.load(Ordering::Relaxed) >= checkpoint::FULL {
+            self.write_back(path);
         }
+    }
+
+    /// Takes a checkpoint, under the same conditions.
+    pub(crate) fn write_back(&mut self, path: &Path) {
         if let Some(presence) = &mut self.presence {
             checkpoint::take(&self.connection, path, presence);
         }

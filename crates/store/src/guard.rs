@@ -1,14 +1,18 @@
 //! Looks after the files of a store that a process has open and does not use: what only its open files still hold
-//! would be lost with it, or be taken for gone by others.
+//! would be lost with it, or be taken for gone by others. For the same reason its log of writes is written back once
+//! nobody has written for a while: the log has no second name.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use crate::checkpoint::Stamp;
 use crate::store::Store;
 
 /// The time between two looks.
 const PERIOD: Duration = Duration::from_millis(500);
+/// The looks in a row that find the log of writes as it was, until it is written back: 5 s.
+const QUIET: u32 = 10;
 
 /// Makes a store again soon after its files were deleted or replaced, as long as this is kept, and once more at its end.
 ///
@@ -38,8 +42,10 @@ impl Guard {
         let (store, state) = (Arc::downgrade(store), Arc::<State>::default());
         let (looked_after, shared) = (store.clone(), Arc::clone(&state));
         let thread = std::thread::Builder::new().name("store".to_owned()).spawn(move || {
+            let mut log = Log::default();
             while shared.is_still_wanted() {
                 look(&looked_after);
+                log.look(&looked_after);
             }
         });
         Self { store, state, thread: thread.ok() }
@@ -79,5 +85,28 @@ fn look(store: &Weak<Store>) {
     if let Some(store) = store.upgrade().filter(|store| store.is_disturbed()) {
         // The next use of the store says what is wrong.
         drop(store.look());
+    }
+}
+
+/// The log of writes, as the last looks found it.
+#[derive(Debug, Default)]
+struct Log {
+    stamp: Option<Stamp>,
+    /// How many looks in a row found it so, up to the one at which it is written back.
+    quiet: u32,
+}
+
+impl Log {
+    fn look(&mut self, store: &Weak<Store>) {
+        let Some(store) = store.upgrade() else { return };
+        let stamp = store.log_stamp();
+        if stamp != self.stamp {
+            *self = Self { stamp, quiet: 0 };
+        } else if stamp.is_some() && self.quiet < QUIET {
+            self.quiet += 1;
+            if self.quiet == QUIET && !store.write_back() {
+                self.quiet -= 1;
+            }
+        }
     }
 }

@@ -4,15 +4,18 @@
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
-use crate::connect::Open;
+use tempfile::NamedTempFile;
+
+use crate::connect::{Open, is_log_empty};
 use crate::elsewhere;
 use crate::error::StoreError;
 use crate::handle::Handle;
 use crate::plain::open_plain;
 use crate::presence::{beside, id};
 use crate::restore::copied;
-use crate::trust::Trusted;
+use crate::trust::{RECORD, Trusted};
 
 /// The second name, in the store's folder there.
 pub(crate) const KEPT: &str = "callstack.db";
@@ -49,31 +52,82 @@ pub(crate) fn save(open: &Open, trusted: Option<&Trusted>) -> Result<(), StoreEr
     saved
 }
 
-/// Whether the database has its second name alone, and no process has it open that could put it back itself.
-pub(crate) fn is_unused(trusted: Option<&Trusted>) -> bool {
-    let Some((kept, _)) = names(trusted) else { return false };
-    if !kept.parent().is_some_and(is_only_name) || Handle::is_open_at(&kept) {
-        return false;
-    }
-    let file = open_plain(OpenOptions::new().read(true), &kept);
-    file.and_then(|file| elsewhere::has_open(&file)).is_ok_and(|is_open| !is_open)
+/// The way in which a database that is not at its path any more comes back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Return {
+    /// By another name of the same file.
+    Name,
+    /// As a copy: the file has a name somewhere else, such as in a snapshot, and may be used there.
+    Copy,
 }
 
-/// Puts a database back that is not at `path` any more. False if it is there, or has no second name.
+impl Return {
+    /// Returns the way for the store whose folder in the state folder is `states`; none if it has no second name, or was
+    /// moved with its project.
+    fn of(states: &Path, project: &Path) -> Option<Self> {
+        let kept = states.join(KEPT);
+        fs::symlink_metadata(&kept).ok().filter(|it| it.is_file() && it.len() > 0)?;
+        if !has_other_name(&kept) {
+            return Some(Self::Name);
+        }
+        // A folder that is newer than the record is another one at the path of a project that was moved or deleted.
+        let begun = fs::metadata(states.join(RECORD)).and_then(|it| it.modified());
+        let made = fs::metadata(project).and_then(|it| it.created());
+        let is_same = matches!((made, begun), (Ok(made), Ok(begun)) if made <= begun);
+        (is_same && !is_open(&kept)).then_some(Self::Copy)
+    }
+}
+
+/// Whether the database of a store that is not in its project any more can be put back.
+pub(crate) fn can_return(states: &Path, project: &Path) -> bool {
+    Return::of(states, project).is_some()
+}
+
+/// When the database of a store was last written, as far as its second name says.
+pub(crate) fn last_written(states: &Path) -> Option<SystemTime> {
+    fs::symlink_metadata(states.join(KEPT)).and_then(|it| it.modified()).ok()
+}
+
+/// Whether the database can be put back, and no process has it open that could do so itself.
+pub(crate) fn is_unused(trusted: Option<&Trusted>) -> bool {
+    let Some((trusted, states)) = trusted.and_then(|it| Some((it, it.states()?))) else {
+        return false;
+    };
+    can_return(states, trusted.project()) && !is_open(&states.join(KEPT))
+}
+
+/// Whether this process or another one has a database open. True where that can't be found out.
+fn is_open(database: &Path) -> bool {
+    let file = open_plain(OpenOptions::new().read(true), database);
+    Handle::is_open_at(database) || file.and_then(|file| elsewhere::has_open(&file)).unwrap_or(true)
+}
+
+/// Puts a database back that is not at `path` any more. False if it is there, or can't be put back.
 pub(crate) fn put_back(path: &Path, trusted: Option<&Trusted>) -> Result<bool, StoreError> {
-    let Some((kept, _)) = names(trusted) else { return Ok(false) };
-    // One that has another name is in use there: its project was moved.
-    if !kept.parent().is_some_and(is_only_name) || path.symlink_metadata().is_ok() {
+    let Some((trusted, states)) = trusted.and_then(|it| Some((it, it.states()?))) else {
+        return Ok(false);
+    };
+    let Some(way) = Return::of(states, trusted.project()) else { return Ok(false) };
+    if path.symlink_metadata().is_ok() {
         return Ok(false);
     }
+    let kept = states.join(KEPT);
+    let folder = path.parent().unwrap_or(path);
+    let put = match way {
+        Return::Name => fs::hard_link(&kept, path),
+        // Its log is in use wherever the database is.
+        Return::Copy if !is_log_empty(path) => return Ok(false),
+        Return::Copy => copy_of(&kept, folder)
+            .and_then(|copy| copy.persist_noclobber(path).map_err(|error| error.error))
+            .map(drop),
+    };
     let failed = |source| StoreError::Io { path: path.to_path_buf(), source };
-    match fs::hard_link(&kept, path) {
+    match put {
         Ok(()) => {}
         // Another process was quicker.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
         Err(source) => return Err(failed(source)),
     }
-    let folder = path.parent().unwrap_or(path);
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)?;
     Ok(true)
 }
@@ -87,16 +141,20 @@ pub(crate) fn is_only_name(states: &Path) -> bool {
 
 /// Gives a copied project a database of its own: `cp -l` makes no copy, but another name.
 pub(crate) fn separate(path: &Path) -> io::Result<()> {
-    if !has_other_name(path) {
-        return Ok(());
+    if has_other_name(path) {
+        copy_of(path, path.parent().unwrap_or(path))?.persist(path)?;
     }
-    let folder = path.parent().unwrap_or(path);
-    let mut own = tempfile::Builder::new().prefix(".callstack.db-").tempfile_in(folder)?;
-    io::copy(&mut open_plain(OpenOptions::new().read(true), path)?, &mut own)?;
-    own.as_file().set_permissions(fs::symlink_metadata(path)?.permissions())?;
-    own.as_file().sync_all()?;
-    own.persist(path)?;
     Ok(())
+}
+
+/// Copies a database to a temporary file in a folder, with its permissions.
+fn copy_of(database: &Path, folder: &Path) -> io::Result<NamedTempFile> {
+    let mut copy = tempfile::Builder::new().prefix(".callstack.db-").tempfile_in(folder)?;
+    let mut from = open_plain(OpenOptions::new().read(true), database)?;
+    io::copy(&mut from, &mut copy)?;
+    copy.as_file().set_permissions(from.metadata()?.permissions())?;
+    copy.as_file().sync_all()?;
+    Ok(copy)
 }
 
 #[cfg(unix)]

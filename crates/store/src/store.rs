@@ -10,6 +10,7 @@ use rusqlite::{Connection, OptionalExtension as _, Params, TransactionBehavior};
 use sha2::{Digest as _, Sha256};
 
 use crate::change::Change;
+use crate::checkpoint::Stamp;
 use crate::connect::{Open, configure, connect, connect_read_only, refuse_lost, writable};
 use crate::connections::{Access, Connections, until_undisturbed};
 use crate::error::{StoreError, at};
@@ -17,6 +18,7 @@ use crate::history::History;
 use crate::kept;
 use crate::locate::DATABASE;
 use crate::messages::hex;
+use crate::presence::beside;
 use crate::restore::{Restored, open_overwritten, restore};
 use crate::schema;
 use crate::trust::Trusted;
@@ -239,6 +241,27 @@ impl Store {
     pub(crate) fn is_disturbed(&self) -> bool {
         let Ok(mut open) = self.connections.first().try_lock() else { return false };
         self.path.parent().is_some_and(Path::is_dir) && open.absence(&self.path).is_some()
+    }
+
+    /// The state of the log of writes; none if there is none, or nothing is in it.
+    pub(crate) fn log_stamp(&self) -> Option<Stamp> {
+        let [log, _] = beside(&self.path);
+        Stamp::at(&log).ok().filter(|stamp| stamp.bytes() > 0)
+    }
+
+    /// Writes the log of writes back to the database. False if the store is in use just then.
+    pub(crate) fn write_back(&self) -> bool {
+        if self.is_read_only() {
+            return true;
+        }
+        let Some(turn) = self.turns.try_take() else { return false };
+        let Ok(mut open) = self.connections.first().try_lock() else { return false };
+        // Files that are not there any more are the business of the next use.
+        if open.absence(&self.path).is_none() {
+            open.write_back(&self.path);
+        }
+        drop(turn);
+        true
     }
 
     /// Keeps what this process holds where its files are gone and can't be put back, since it is about to end. A

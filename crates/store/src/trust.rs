@@ -35,6 +35,7 @@ pub use inspect::{Foreign, Inspection};
 pub(crate) use log::{
     LogKey, LogMark, LogOrigin, check_log, log_origin, logs_put_aside, put_log_aside,
 };
+pub(crate) use record::RECORD;
 pub use record::{Record, StoreId};
 pub use refusal::Distrust;
 pub use take_over::TakenOver;
@@ -176,17 +177,28 @@ impl Registry {
         Ok(id)
     }
 
-    /// The store on record that was last begun in a project, if its database is kept and is nowhere else.
+    /// The store on record that was last used in a project, if its database is kept and can be put back.
     fn last_used_in(&self, project: &Path) -> Option<StoreId> {
         // If the records can't be read, the new one can't be written either, which is an error.
         let records = self.records.all().unwrap_or_default();
-        let is_kept = |record: &Record| kept::is_only_name(&self.records.folder_of(&record.id));
-        let here = records.into_iter().filter(|it| it.project == project && is_kept(it));
+        let folder = |record: &Record| self.records.folder_of(&record.id);
+        let can_return = |record: &Record| kept::can_return(&folder(record), project);
+        let here = records.into_iter().filter(|it| it.project == project && can_return(it));
         let used = here.filter(|record| matches!(self.records.key(&record.id), Ok(Some(_))));
-        used.map(|record| record.id).max()
+        let last =
+            used.max_by_key(|record| (kept::last_written(&folder(record)), record.id.clone()));
+        last.map(|record| record.id)
     }
 
-    /// Deletes a store that was found to be the user's own, and its files outside of the project.
+    /// Whether a project's store was deleted, but not by callstack, and comes back when it is used.
+    pub fn keeps(&self, project: &Path) -> bool {
+        let is_absent = |project: &Path| fs::symlink_metadata(project.join(FOLDER)).is_err();
+        resolved(project)
+            .is_ok_and(|project| is_absent(&project) && self.last_used_in(&project).is_some())
+    }
+
+    /// Deletes a store that was found to be the user's own, and its files outside of the project, with those of earlier
+    /// stores of the project that are nowhere else.
     pub fn delete(&self, trusted: &Trusted) -> Result<(), StoreError> {
         let record = trusted.id.as_ref().map(|id| self.records.read(id)).transpose()?.flatten();
         // As long as it is on record, a process that works with the store makes it again.
@@ -198,7 +210,16 @@ impl Registry {
         if let (Err(_), Some(record)) = (&deleted, &record) {
             self.records.write(record)?;
         }
-        deleted
+        deleted?;
+        // Else the next start would put back what one of them keeps.
+        for earlier in self.records.all()?.into_iter().filter(|it| it.project == trusted.project) {
+            let states = self.records.folder_of(&earlier.id);
+            if kept::can_return(&states, &trusted.project) {
+                self.records.remove(&earlier.id)?;
+                remove_folder(&states)?;
+            }
+        }
+        Ok(())
     }
 
     fn is_named(&self, project: &Path) -> bool {

@@ -75,6 +75,15 @@ impl Turns {
         lock(&self.0.turn)
     }
 
+    /// The same without waiting; none if another connection writes.
+    pub(crate) fn try_take(&self) -> Option<MutexGuard<'_, ()>> {
+        match self.0.turn.try_lock() {
+            Ok(turn) => Some(turn),
+            Err(TryLockError::Poisoned(turn)) => Some(turn.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
     /// Takes note of a connection to the database.
     pub(crate) fn add(&self, connection: &Arc<Mutex<Open>>, trusted: Option<&Trusted>) {
         let mut open = lock(&self.0.open);

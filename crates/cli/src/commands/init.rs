@@ -81,26 +81,52 @@ pub(crate) struct Installed {
     commands: Vec<(PathBuf, Outcome)>,
     interface: tui_plugin::Change,
     store: PathBuf,
-    store_made: bool,
+    begun: Begun,
+}
+
+/// How an installation found the project's store.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Begun {
+    There,
+    New,
+    /// It had been deleted, but not by callstack.
+    PutBack,
+}
+
+impl Begun {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::There => "unchanged",
+            Self::New => "made",
+            Self::PutBack => "put back",
+        }
+    }
 }
 
 /// Makes a project's store and puts the plugin into the project.
 pub(crate) fn install(registry: &Registry, project: &Path) -> Result<Installed, CommandError> {
-    let store_made = !project.join(callstack_store::FOLDER).is_dir();
+    let was_there = project.join(callstack_store::FOLDER).is_dir();
     plugin::refuse_outside(project)?;
     tui_plugin::refuse_outside(project)?;
     // The store is opened first, so that one that can't be used leaves the project as it was.
-    let store = open_with(registry, project)?.store_path().to_path_buf();
+    let engine = open_with(registry, project)?;
+    let store = engine.store_path().to_path_buf();
+    let begun = match (was_there, engine.newest_event()?.seq) {
+        (true, _) => Begun::There,
+        (false, 0) => Begun::New,
+        (false, _) => Begun::PutBack,
+    };
+    drop(engine);
     let plugin = plugin::install(project)?;
     let commands = slash_files::install(project)?;
     let interface = tui_plugin::install(project)?;
-    Ok(Installed { plugin, commands, interface, store, store_made })
+    Ok(Installed { plugin, commands, interface, store, begun })
 }
 
 fn print_installed(project: &Path, output: &mut Output) -> Result<(), CommandError> {
     // This comes first, so that a program that plugins can't find leaves the project as it was.
     let binary = binary::record()?;
-    let Installed { plugin: outcome, commands, interface, store, store_made: made } =
+    let Installed { plugin: outcome, commands, interface, store, begun } =
         install(&registry()?, project)?;
     let value = json!({
         "project": path_text(project),
@@ -108,14 +134,17 @@ fn print_installed(project: &Path, output: &mut Output) -> Result<(), CommandErr
         "commands": changes(&commands),
         "interface": changes(&[interface.file.clone(), interface.entry.clone()]),
         "binary": path_text(&binary),
-        "store": {"path": path_text(&store), "change": if made { "made" } else { "unchanged" }},
+        "store": {"path": path_text(&store), "change": begun.as_str()},
     });
     output.either(&value, |page| {
         let (said, style) = said(outcome);
         print_outcome(page, style, "plugin", said, &plugin::path(project));
         print_commands(page, &commands);
         print_interface(page, &interface);
-        let (said, style) = if made { ("made", GOOD) } else { ("is there", DIM) };
+        let (said, style) = match begun {
+            Begun::There => ("is there", DIM),
+            begun => (begun.as_str(), GOOD),
+        };
         print_outcome(page, style, "store", said, &store);
         if project.ancestors().any(|folder| folder.join(".git").exists()) {
             let advice = "Commit what is new in .opencode if others work here with callstack, too.";
@@ -140,7 +169,9 @@ fn remove(args: &InitArgs, project: &Path, output: &mut Output) -> Result<(), Co
     tui_plugin::refuse_outside(project)?;
     let folder = project.join(callstack_store::FOLDER);
     let registry = registry()?;
-    let mut store = if folder.is_dir() { Store::Kept } else { Store::Absent };
+    // One that was deleted by hand is kept, and has to be there for its deletion.
+    let is_there = folder.is_dir() || (args.with_store && registry.keeps(project));
+    let mut store = if is_there { Store::Kept } else { Store::Absent };
     // Files that a store wrote stay if it can't be used: they can't be told from those of others.
     let engine = (store == Store::Kept).then(|| open_with(&registry, project)).transpose();
     let engine = match engine {

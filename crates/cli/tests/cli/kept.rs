@@ -109,6 +109,58 @@ fn a_store_that_was_deleted_by_callstack_stays_deleted() {
     assert!(!shown.contains("real") && shown.contains("more"), "{shown}");
 }
 
+#[test]
+fn callstack_deletes_a_store_that_had_been_deleted_by_hand() {
+    let desk = TestEnv::new();
+    let stores = desk.sealed.home().join(".local/state/callstack/stores");
+    let kept = || fs::read_dir(&stores).unwrap().count();
+    desk.ok(&["push", "real", "-c", "it is there"]);
+    assert_eq!(kept(), 1);
+    fs::remove_dir_all(desk.project().join(".callstack")).unwrap();
+    let refused = desk.run(&["tree"]);
+    assert_eq!(refused.code, 3, "{}", refused.stderr);
+    assert!(
+        refused.stderr.contains("`callstack init opencode` puts it back"),
+        "{}",
+        refused.stderr
+    );
+    desk.ok(&["init", "opencode", "--remove", "--with-store", "--yes"]);
+    assert_eq!(kept(), 0);
+    let said = desk.run(&["push", "--here", "more", "-c", "it is there"]);
+    assert!(said.stderr.contains("made a store"), "{}", said.stderr);
+}
+
+/// A store that lost its id was taken over under another one: the second name under the first one is of the same file.
+#[test]
+fn callstack_deletes_what_a_store_keeps_under_an_earlier_id() {
+    let desk = TestEnv::new();
+    desk.ok(&["push", "real", "-c", "it is there"]);
+    fs::remove_file(desk.project().join(".callstack/id")).unwrap();
+    desk.ok(&["trust", "--yes"]);
+    assert!(desk.ok(&["tree"]).contains("real"));
+    desk.ok(&["init", "opencode", "--remove", "--with-store", "--yes"]);
+    desk.ok(&["push", "--here", "more", "-c", "it is there"]);
+    let shown = desk.ok(&["tree", "--all"]);
+    assert!(!shown.contains("real") && shown.contains("more"), "{shown}");
+}
+
+/// A snapshot by hard links keeps a name of the database, which is not the store's then.
+#[test]
+fn a_database_with_further_names_comes_back_as_a_copy() {
+    let desk = TestEnv::new();
+    desk.ok(&["push", "real", "-c", "it is there"]);
+    let snapshot = desk.sealed.root().join("snapshot.db");
+    fs::hard_link(desk.database(), &snapshot).unwrap();
+    let before = fs::read(&snapshot).unwrap();
+    fs::remove_dir_all(desk.project().join(".callstack")).unwrap();
+    let said = desk.json(&["init", "opencode"]);
+    assert_eq!(said["store"]["change"], "put back", "{said}");
+    desk.ok(&["push", "more", "-c", "it is there"]);
+    let shown = desk.ok(&["tree", "--all"]);
+    assert!(shown.contains("real") && shown.contains("more"), "{shown}");
+    assert!(fs::read(&snapshot).unwrap() == before, "the snapshot was written to");
+}
+
 /// The project was moved, and there is another one at its path: they share nothing.
 #[test]
 fn the_database_of_a_moved_project_is_in_no_other_one() {

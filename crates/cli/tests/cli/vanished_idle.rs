@@ -2,7 +2,8 @@
 //! ends, before it does anything again.
 
 use std::fs;
-use std::time::Duration;
+use std::path::Path;
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 
@@ -98,6 +99,26 @@ fn a_process_that_is_asked_to_end_leaves_all_that_it_holds() {
         assert!(titles.contains("grammar"), "{way}: {titles}");
         assert_same(way, &host.shown(S), &stored(&host.desk, S));
     });
+}
+
+/// The log of writes has no second name: once nobody writes, the database has all that is in it.
+#[test]
+fn what_an_idle_process_has_logged_outlives_its_death_and_the_folder() {
+    let mut host = worked();
+    let database = host.desk.database();
+    let written = |path: &Path| fs::metadata(path).unwrap().modified().unwrap();
+    let log = written(&database.with_extension("db-wal"));
+    let begun = Instant::now();
+    while written(&database) < log {
+        assert!(begun.elapsed() < Duration::from_mins(1), "the log was not written back");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    host.kill();
+    shell(&host.desk, "git clean -qfdx");
+    host.desk.ok(&["push", "--here", "index", "-c", "it is there"]);
+    let titles = host.desk.ok(&["tree", "--all"]);
+    assert!(titles.contains("grammar") && titles.contains("index"), "{titles}");
+    assert_same("git clean", &host.shown(S), &stored(&host.desk, S));
 }
 
 /// The folder is gone with all that is in it, and a new store is begun in its place, beside two idle processes.

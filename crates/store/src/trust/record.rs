@@ -18,7 +18,7 @@ use crate::plain::{make_private, open_plain};
 /// The folder of the record, in the user's state folder.
 const STORES: &str = "stores";
 /// The file that records where a store was made, in the store's folder there.
-const RECORD: &str = "record";
+pub(crate) const RECORD: &str = "record";
 /// More than any path is long.
 const LONGEST: u64 = 64 * 1024;
 
