@@ -62,8 +62,8 @@ pub(crate) fn sessions(folder: &Path) -> Result<Vec<Kept>, String> {
     Ok(sessions.collect())
 }
 
-/// Lets OpenCode write a session into a new file: in a pipe, the part would be lost that does not fit in when OpenCode
-/// ends.
+/// Has OpenCode write a session to a new file. With a pipe, whatever did not fit into the pipe's buffer when OpenCode
+/// exits would be lost.
 pub(crate) fn export(folder: &Path, session: &str, to: &Path) -> Result<(), String> {
     let file = File::create(to).map_err(|error| format!("{}: {error}", to.display()))?;
     let mut command = Command::new("opencode");

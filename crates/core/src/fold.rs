@@ -20,9 +20,9 @@
 //! In a message of the user that stays, or with which a folded turn began, a line replaces everything that the host
 //! added to the user's words (the content of a file, a list of skills, a reminder), and files.
 //!
-//! No reasoning is sent after a prefix other than the one it was written after: from the beginning of a folded span to
-//! [`Fold::settled_at`](crate::transcript::Fold::settled_at), messages were written after the unfolded span, and those
-//! that stay are sent without their reasoning.
+//! Reasoning is sent only behind the prefix that the model saw when it wrote it. The messages from the beginning of a
+//! folded span to [`Fold::settled_at`](crate::transcript::Fold::settled_at) were written when the span was still
+//! unfolded, so those of them that stay are sent without their reasoning.
 //!
 //! Not here: the text that a frame returned (`Fold::text` is given), which spans are live, and how operations reach
 //! the host.
@@ -143,9 +143,9 @@ pub struct Folded {
     pub ops: Vec<FoldOp>,
     /// Spans whose own text is in the request, in the order of their places.
     pub in_effect: Vec<SpanNum>,
-    /// Those of `in_effect` that are not settled: they were never sent, or the message at which they settled was
-    /// undone. Before a request of the session goes out with these operations, the transcript's last message becomes
-    /// their `settled_at`. A request of the host for a compaction lacks the newest messages and settles nothing.
+    /// Those of `in_effect` that are not settled: they were never sent, or the message in their `settled_at` was
+    /// undone. The caller must set their `settled_at` to the transcript's last message before it answers with these
+    /// operations. A request for a compaction does not settle them, since it lacks the newest messages.
     pub unsettled: Vec<SpanNum>,
     /// Closed spans that are inside one that is in effect.
     pub swallowed: Vec<SpanNum>,

@@ -1,6 +1,5 @@
-//! JSON that a strict reader refuses although every value in it has its place: half a character, a number that no
-//! machine holds, values nested without end. Such text is brought into a form that every reader accepts, and can be
-//! taken apart without being parsed.
+//! Repairs JSON that is well formed but that strict parsers refuse: unpaired surrogates, numbers out of range, nesting
+//! that is too deep. Also splits JSON text into fields and elements without parsing it.
 
 use std::borrow::Cow;
 

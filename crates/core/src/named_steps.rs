@@ -201,9 +201,9 @@ pub struct Step {
     pub chars: usize,
 }
 
-/// Returns the first of the steps that are to be named, which are all up to the newest one; none where no step is.
-/// `steps` are those of the frame that is open, in order, of which those before the one at `unnamed` have a name;
-/// tokens of the whole `request` and `calls` since the user's last message determine whether closing them pays.
+/// Returns the index of the first step to name; all steps from there to the newest get the name. `None` if no steps are
+/// to be named. `steps` are those of the open frame, in order; those before index `unnamed` have names already. Whether
+/// closing pays depends on the tokens of the whole `request` and on the `calls` since the user's last message.
 ///
 /// Of several beginnings the last one counts: steps before it may still be needed.
 pub fn steps_to_name(

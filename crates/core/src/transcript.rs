@@ -181,12 +181,12 @@ pub struct Anchor {
 #[serde(transparent)]
 pub struct SpanNum(pub u64);
 
-/// The first version of the renderer in whose folds the calls after the push in its step leave. Folds of earlier
+/// From this renderer version on, a fold also removes the calls that follow the push in the same step. Folds of earlier
 /// versions keep those calls, so that requests stay as they were.
 pub const CALLS_LEAVE: u32 = 2;
 
-/// The first version of the renderer in whose folds of user turns the host's additions to the message that began the
-/// turn leave. In earlier ones they stayed, and they stay where that was sent.
+/// From this renderer version on, the fold of a user turn also removes what the host added to the message that began
+/// the turn. Folds of earlier versions keep these additions, so that requests stay as they were.
 pub const ADDITIONS_LEAVE: u32 = 3;
 
 /// The first version of the renderer in whose folds the calls after the pop in its step join the push's step where
@@ -198,10 +198,10 @@ pub const CALLS_JOIN: u32 = 4;
 pub struct Fold {
     /// The result that the frame returned, as the model reads it.
     pub text: String,
-    /// The id of the transcript's last message at the time of the first answer with the fold, or of the next one where
-    /// that never arrived; no time. None until then.
-    /// The model wrote the messages from the span up to this one after the unfolded span, so their reasoning is not
-    /// sent again.
+    /// The id (not a time) of the message that was last in the transcript when the first answer with this fold was
+    /// given, or, if that answer never arrived, the next one. `None` until then. The model wrote the messages from the
+    /// span up to and including this one while it still saw the span unfolded, so they are sent without their
+    /// reasoning.
     pub settled_at: Option<String>,
     /// The serial of that answer. If the host's next request went out with an older one, the model wrote another step
     /// after the unfolded span, and the fold settles again with the next answer.

@@ -1,5 +1,5 @@
-//! Work after the calls that make it necessary: on a thread of its own, which starts with the first request and ends,
-//! with everything done, when its owner is dropped.
+//! Runs work after the call that requested it, on a background thread. The thread starts at the first request. When its
+//! owner is dropped, it finishes all pending work and ends.
 
 use std::fmt;
 use std::fs::{File, OpenOptions, TryLockError};

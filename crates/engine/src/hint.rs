@@ -6,9 +6,9 @@ use std::fmt;
 use callstack_core::dialect::Dialect;
 use callstack_core::secrets::mask;
 
-/// The next step for whoever gets an error. Operations stand in it by their names in the table, and each surface
-/// writes the words by which its readers reach them: a tool, a command, an address. Commands stand in it for what only
-/// a person does, at a terminal, whoever reads of it.
+/// The next step for whoever gets an error. It refers to operations by their names in the table; each surface replaces
+/// these by what its readers use: a tool, a command, an address. What only a person at a terminal can do is given as a
+/// command line to every reader.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Hint(Vec<Part>);
 

@@ -84,9 +84,9 @@ pub trait Operate<C: Context = Engine> {
     const REPEATED: Repeated;
     /// The callers that it is for.
     const CALLERS: &'static [CallerKind];
-    /// Whether an agent, for which it is not, may call it to ask a person for it: it then carries nothing out.
+    /// Whether an agent, although not among the callers, may call it to ask a person for it. The call changes nothing.
     const ON_REQUEST: bool = false;
-    /// Whether it needs a host that is [`HostKind::Folding`]. From one that only calls it is hidden, and refused.
+    /// Whether it needs a host that is [`HostKind::Folding`]. It is hidden from other hosts, and refused to them.
     const NEEDS_FOLDING: bool = false;
     /// The names of the arguments that only a person at a terminal may give. Nobody else is listed them.
     const TERMINAL_ARGUMENTS: &'static [&'static str] = &[];
@@ -132,7 +132,7 @@ pub struct Operation<C: Context = Engine> {
     pub callers: &'static [CallerKind],
     /// Whether an agent may call it to ask a person for it.
     pub on_request: bool,
-    /// Whether it needs a host that is [`HostKind::Folding`]. From one that only calls it is hidden, and refused.
+    /// Whether it needs a host that is [`HostKind::Folding`]. It is hidden from other hosts, and refused to them.
     pub(crate) needs_folding: bool,
     /// The names of the arguments that only a person at a terminal may give.
     pub terminal_arguments: &'static [&'static str],
@@ -208,8 +208,8 @@ impl<C: Context> Operation<C> {
         masked_for(caller, context.carry_out(caller, work))
     }
 
-    /// Carries the operation `O`, whose entry this is, out with parameters of its own type, as [`Operation::run`] does
-    /// with JSON: paths of a command line may be none that JSON can hold.
+    /// Carries out the operation, which must be `O`, with typed parameters instead of the JSON that [`Operation::run`]
+    /// takes: JSON cannot represent every path that a command line can contain.
     pub fn call<O: Operate<C>>(
         &self,
         context: &C,
@@ -244,7 +244,7 @@ impl<C: Context> Operation<C> {
         Err(not_for(self.name, kind))
     }
 
-    /// Fails with [`Kind::Invalid`] if an argument is for a terminal alone, and the caller is none.
+    /// Fails with [`Kind::Invalid`] if an argument is for terminals only and the caller is not a terminal.
     fn check_arguments(&self, caller: CallerKind, arguments: &Value) -> Result<(), EngineError> {
         let mut refused = self.terminal_arguments.iter();
         let refused = refused.find(|name| arguments.get(name).is_some());

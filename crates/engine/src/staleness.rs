@@ -1,8 +1,9 @@
 //! Files that finished frames wrote and that were changed since by other means.
 //!
-//! A content that a later frame left is recorded with its hash and is no such change. A file is read only if it was
-//! touched after the end of its frame, and again only if its times or size differ. For a context, 16 files of each
-//! frame are checked, and 4 MB are read in all. For a file that is not read, the content that was read last counts.
+//! A file whose current content was left by a later frame (known by its recorded hash) does not count as changed. A
+//! file is read only if it was touched after its frame ended, and again only if its times or size differ. For a
+//! context, at most 16 files of each frame are checked and 4 MB read in all. If a file may not be read, its last known
+//! hash is used.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::Metadata;

@@ -1,8 +1,8 @@
 //! Child sessions: the frames of those that get one, and the knowledge about each.
 //!
-//! A child session gets its frame with its first prompt, below the frame that its caller worked in
-//! when it began; one that has to become meaningful first, at the call or the silence at which it is. Delegated
-//! sessions have their frames already.
+//! A child session gets its frame with its first prompt, below the frame that its caller was working in when it began.
+//! If it must prove meaningful first, it gets the frame at the model call, or at the end of the turn, at which it does.
+//! Delegated sessions have their frames already.
 
 pub(crate) mod ending;
 mod tracking;

@@ -120,8 +120,8 @@ fn returned(call: &ToolCall) -> Option<(Status, String)> {
     Some((status, call.output.clone()?))
 }
 
-/// Returns the outcome of a call. A program's text in place of the answer of a subagent that could not continue is no
-/// result, though the call is not marked as failed.
+/// Returns the outcome of a call. A subagent's call whose output is an API error instead of an answer counts as failed,
+/// although the recording does not mark it so.
 fn state_of(call: &ToolCall) -> CallState {
     let is_subagent = matches!(call.division, Some(Division::Subagent { .. }));
     let says = |output: &String| output.trim_start().starts_with(API_ERROR);

@@ -36,7 +36,7 @@ pub(crate) struct Open {
     is_unmarked: Arc<AtomicBool>,
     /// Ended after the connection, which may take a checkpoint where it is the last one.
     closing: Option<Closing>,
-    /// None where there is no log of writes to mark.
+    /// None where there is no write-ahead log to mark.
     mark: Option<LogMark>,
     /// Given up after the connection: see [`crate::handle`].
     handle: Option<Arc<Handle>>,
@@ -107,9 +107,9 @@ impl From<Connection> for Open {
 }
 
 impl Drop for Open {
-    /// Has it noted that SQLite writes to the database when its last connection is closed, unless another program has
-    /// written to the log, or that is not at its path: a checkpoint that the disk has no room for could not be taken
-    /// up again.
+    /// Records that closing may checkpoint, since SQLite does so when the last connection is closed. If another program
+    /// has written to the log, or the log is not at its path, the checkpoint is disabled instead: if it ran out of disk
+    /// space, it could not be resumed.
     fn drop(&mut self) {
         if let (Some(mark), Some(presence)) = (&self.mark, &self.presence)
             && (!mark.is_intact(&self.path, presence.log()) || presence.is_without_log(&self.path))
@@ -251,8 +251,8 @@ pub(crate) fn connect_read_only(
     Ok(connection)
 }
 
-/// The write-ahead log and its index that a connection has open which was made just now, where `before` lay at
-/// their paths before. An error if they may be others.
+/// Returns the write-ahead log and its index that a new connection has open. `before` are the files that were at their
+/// paths before it was opened. Fails if these may have changed in between.
 fn logs_opened(
     handle: &Handle,
     path: &Path,
@@ -301,10 +301,10 @@ pub(crate) fn is_unused(path: &Path) -> bool {
     is_log_empty(path) && !index.exists()
 }
 
-/// Opens the database at `path`, which may be somebody else's, so that closing it writes nothing to it: the log beside
-/// it may be another one's. Refused if it is a link, this process has it open with a write-ahead log that is not there
-/// any more (the connection would take the index of that log for its own log's), or it lies beside the log of another
-/// one that this process has open.
+/// Opens the database at `path`, which may be foreign, in such a way that closing it writes nothing to it, since the
+/// log beside it may belong to another database. Fails if `path` is a symbolic link, if this process has the database
+/// open with a log that is no longer there (SQLite would share the index of that log), or if the log beside it belongs
+/// to another database that this process has open.
 pub(crate) fn open_database(path: &Path) -> Result<Connection, StoreError> {
     let logs = logs_at(path);
     if Handle::logs_open_at(path).is_some_and(|open| logs != open.map(Some))
@@ -375,9 +375,9 @@ const SIGNS: [&str; 4] = ["callstack.log", "callstack.log.1", "git", LOGS];
 /// How long a start waits for a process that still holds what is not at its path any more.
 const RETURN: Duration = Duration::from_millis(1500);
 
-/// Refuses a database that has lost its content, or is not there, at a start that has `waited` so long. One that is
-/// on record was there: a process that has it open may put it back, and otherwise it is put back if it is kept. True if
-/// it was.
+/// Restores from its hard link a database that has lost its content, or that is on record but missing; returns whether
+/// it did. As long as another process may have it open and restore it itself, fails until the start has `waited` long
+/// enough. Also fails if the content is lost and cannot be restored.
 pub(crate) fn refuse_lost(
     path: &Path,
     trusted: Option<&Trusted>,

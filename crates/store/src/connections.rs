@@ -88,9 +88,9 @@ impl Connections {
         self.access == Access::ReadOnly
     }
 
-    /// Takes a connection that nobody else uses. It waits for none, unless the files of the store are not at their path
-    /// just now: only a connection that was opened before can make them again. Nobody who has a connection waits for
-    /// the turn, so that a caller may have that.
+    /// Takes a connection that nobody else uses. It does not wait for one, unless the files of the store are currently
+    /// missing: only an existing connection can restore them. A caller may hold the write lock, since nobody waits for
+    /// that lock while holding a connection.
     pub(crate) fn take(&self, turns: &Turns) -> Result<Taken<'_>, StoreError> {
         until_undisturbed(|| self.try_to_take(turns))
     }

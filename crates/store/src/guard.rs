@@ -1,6 +1,6 @@
-//! Looks after the files of a store that a process has open and does not use: what only its open files still hold
-//! would be lost with it, or be taken for gone by others. For the same reason its log of writes is written back once
-//! nobody has written for a while: the log has no second name.
+//! Watches the files of a store that a process has open but is not using. If they are deleted, only the process's open
+//! files still have the data, which would be lost when it ends, and which other processes would believe lost. For the
+//! same reason the write-ahead log is checkpointed when idle: unlike the database, it has no hard link elsewhere.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::thread::JoinHandle;
@@ -11,7 +11,7 @@ use crate::store::Store;
 
 /// The time between two looks.
 const PERIOD: Duration = Duration::from_millis(500);
-/// The looks in a row that find the log of writes as it was, until it is written back: 5 s.
+/// The looks in a row that find the write-ahead log as it was, until it is written back: 5 s.
 const QUIET: u32 = 10;
 
 /// Makes a store again soon after its files were deleted or replaced, as long as this is kept, and once more at its end.
@@ -31,7 +31,7 @@ struct State {
 }
 
 impl Guard {
-    /// Returns the look that is taken, for the end of a process that comes in another way.
+    /// Returns the final check, for a process that ends without dropping this guard, such as by a signal.
     pub fn last_look(&self) -> impl FnOnce() + Send + use<> {
         let store = self.store.clone();
         move || look_once_more(&store)
@@ -88,7 +88,7 @@ fn look(store: &Weak<Store>) {
     }
 }
 
-/// The log of writes, as the last looks found it.
+/// The write-ahead log, as the last looks found it.
 #[derive(Debug, Default)]
 struct Log {
     stamp: Option<Stamp>,

@@ -1,5 +1,5 @@
-//! A second name of a database, in the user's state folder. Git ignores a store, and therefore removes it without a
-//! word where a checkout, or `git clean`, wants its place.
+//! A hard link to a database, in the user's state folder. Git ignores a store, and therefore a checkout or `git clean`
+//! may delete it without asking.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -17,12 +17,12 @@ use crate::presence::{beside, id};
 use crate::restore::copied;
 use crate::trust::{RECORD, Trusted};
 
-/// The second name, in the store's folder there.
+/// The link, in the store's folder there.
 pub(crate) const KEPT: &str = "callstack.db";
-/// A new one before it takes the place of the one before.
+/// A new link, before it replaces the one before.
 const NEW: &str = "callstack.db.new";
 
-/// Gives the database at `path` its second name. It has none where the system can't give it one, as between two file
+/// Makes the hard link to the database at `path`. There is none where the system can't make one, as between two file
 /// systems.
 pub(crate) fn keep(path: &Path, trusted: Option<&Trusted>) {
     let Some((kept, new)) = names(trusted) else { return };
@@ -36,7 +36,7 @@ pub(crate) fn keep(path: &Path, trusted: Option<&Trusted>) {
     }
 }
 
-/// Puts a copy of what a connection holds in the place of the second name of its database, which has no log of writes.
+/// Replaces the hard link to a database, whose write-ahead log has none, with a copy of what a connection reads.
 pub(crate) fn save(open: &Open, trusted: Option<&Trusted>) -> Result<(), StoreError> {
     let Some((kept, new)) = names(trusted) else { return Ok(()) };
     if open.file().is_none() || open.file() != id(&kept) {
@@ -52,25 +52,25 @@ pub(crate) fn save(open: &Open, trusted: Option<&Trusted>) -> Result<(), StoreEr
     saved
 }
 
-/// The way in which a database that is not at its path any more comes back.
+/// How a database that is no longer at its path is restored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Return {
-    /// By another name of the same file.
+    /// By a further hard link to the same file.
     Name,
-    /// As a copy: the file has a name somewhere else, such as in a snapshot, and may be used there.
+    /// As a copy: the file has other links, such as in a snapshot, and may be in use there.
     Copy,
 }
 
 impl Return {
-    /// Returns the way for the store whose folder in the state folder is `states`; none if it has no second name, or was
-    /// moved with its project.
+    /// Returns how the database is restored of the store whose folder in the state folder is `states`. `None` if there is
+    /// no link to it there, or if it was moved with its project.
     fn of(states: &Path, project: &Path) -> Option<Self> {
         let kept = states.join(KEPT);
         fs::symlink_metadata(&kept).ok().filter(|it| it.is_file() && it.len() > 0)?;
         if !has_other_name(&kept) {
             return Some(Self::Name);
         }
-        // A folder that is newer than the record is another one at the path of a project that was moved or deleted.
+        // A project folder that is newer than the record replaced one that was moved or deleted.
         let begun = fs::metadata(states.join(RECORD)).and_then(|it| it.modified());
         let made = fs::metadata(project).and_then(|it| it.created());
         let is_same = matches!((made, begun), (Ok(made), Ok(begun)) if made <= begun);
@@ -78,17 +78,17 @@ impl Return {
     }
 }
 
-/// Whether the database of a store that is not in its project any more can be put back.
+/// Whether the database of a store that is no longer in its project can be restored.
 pub(crate) fn can_return(states: &Path, project: &Path) -> bool {
     Return::of(states, project).is_some()
 }
 
-/// When the database of a store was last written, as far as its second name says.
+/// Returns when the database of a store was last written, according to the link to it.
 pub(crate) fn last_written(states: &Path) -> Option<SystemTime> {
     fs::symlink_metadata(states.join(KEPT)).and_then(|it| it.modified()).ok()
 }
 
-/// Whether the database can be put back, and no process has it open that could do so itself.
+/// Whether the database can be restored, and no process that could do so itself has it open.
 pub(crate) fn is_unused(trusted: Option<&Trusted>) -> bool {
     let Some((trusted, states)) = trusted.and_then(|it| Some((it, it.states()?))) else {
         return false;
@@ -102,7 +102,7 @@ fn is_open(database: &Path) -> bool {
     Handle::is_open_at(database) || file.and_then(|file| elsewhere::has_open(&file)).unwrap_or(true)
 }
 
-/// Puts a database back that is not at `path` any more. False if it is there, or can't be put back.
+/// Restores a database that is no longer at `path`. Returns false if it is there, or can't be restored.
 pub(crate) fn put_back(path: &Path, trusted: Option<&Trusted>) -> Result<bool, StoreError> {
     let Some((trusted, states)) = trusted.and_then(|it| Some((it, it.states()?))) else {
         return Ok(false);
@@ -132,14 +132,14 @@ pub(crate) fn put_back(path: &Path, trusted: Option<&Trusted>) -> Result<bool, S
     Ok(true)
 }
 
-/// Whether the folder of a store holds the only name of its database.
+/// Whether the link in a store's folder is the only one to its database.
 pub(crate) fn is_only_name(states: &Path) -> bool {
     let kept = states.join(KEPT);
     fs::symlink_metadata(&kept).is_ok_and(|it| it.is_file() && it.len() > 0)
         && !has_other_name(&kept)
 }
 
-/// Gives a copied project a database of its own: `cp -l` makes no copy, but another name.
+/// Gives a copied project a database of its own: `cp -l` makes a hard link instead of a copy.
 pub(crate) fn separate(path: &Path) -> io::Result<()> {
     if has_other_name(path) {
         copy_of(path, path.parent().unwrap_or(path))?.persist(path)?;

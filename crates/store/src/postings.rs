@@ -1,6 +1,6 @@
-//! The messages that contain each term: a list for each term, kept in runs. A run covers messages that were stored
-//! one after the other. New messages become a short run, and short runs are merged into longer ones by and by, so
-//! that every write is short and a question still reads few runs.
+//! An inverted index: for each term, the list of messages that contain it, split into segments (here called runs). A
+//! run covers messages that were stored one after the other. New messages form a short run, and short runs are
+//! gradually merged into longer ones, so that every write is short and a query still reads few runs.
 
 mod lists;
 mod merge;

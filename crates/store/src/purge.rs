@@ -66,7 +66,7 @@ impl Purge {
 pub enum Erased {
     /// They are.
     Wholly,
-    /// Another process was reading all the time, and its next write takes them out of the log of writes.
+    /// Another process was reading all the time, and its next write takes them out of the write-ahead log.
     LogLeft,
 }
 

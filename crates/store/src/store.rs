@@ -243,13 +243,13 @@ impl Store {
         self.path.parent().is_some_and(Path::is_dir) && open.absence(&self.path).is_some()
     }
 
-    /// The state of the log of writes; none if there is none, or nothing is in it.
+    /// The state of the write-ahead log; none if there is none, or nothing is in it.
     pub(crate) fn log_stamp(&self) -> Option<Stamp> {
         let [log, _] = beside(&self.path);
         Stamp::at(&log).ok().filter(|stamp| stamp.bytes() > 0)
     }
 
-    /// Writes the log of writes back to the database. False if the store is in use just then.
+    /// Writes the write-ahead log back to the database. False if the store is in use just then.
     pub(crate) fn write_back(&self) -> bool {
         if self.is_read_only() {
             return true;

@@ -200,7 +200,7 @@ fn a_store_that_a_group_shares_is_shared_when_it_is_made_again() {
     }
 }
 
-/// The ways in which the log of writes, or its index, becomes another file.
+/// The ways in which the write-ahead log, or its index, becomes another file.
 const LOG_WAYS: [Way; 4] = [
     ("the index goes", |folder| remove(folder, &["-shm"])),
     ("the log goes", |folder| remove(folder, &["-wal"])),

@@ -176,7 +176,7 @@ impl Drop for Sealed {
     }
 }
 
-#[expect(clippy::print_stderr, reason = "a test's remark belongs into the test's output")]
+#[expect(clippy::print_stderr, reason = "a test's remark belongs to the test's output")]
 pub(crate) fn remark(text: &str) {
     eprintln!("{text}");
 }

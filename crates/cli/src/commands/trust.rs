@@ -163,7 +163,7 @@ fn print_store(page: &mut Page, found: &InspectedStore) {
             line(WARN, "its database is not the one that callstack made here");
         }
         (None, Some(_)) if found.foreign == Some(ForeignPart::Log) => {
-            line(WARN, "the log of writes beside its database has no mark of callstack's");
+            line(WARN, "the write-ahead log beside its database has no mark of callstack's");
         }
         (None, Some(made_in)) => line(WARN, &format!("it was made in {made_in}")),
         (None, None) if found.id.is_some() => line(WARN, "it is not on record here"),

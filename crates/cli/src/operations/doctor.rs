@@ -375,7 +375,7 @@ fn sound(
 fn log_aside(report: &mut DoctorOutput, health: &Health) {
     for path in &health.logs_aside {
         report.remark(
-            format!("{} is a log of writes that was put aside: it has no mark of callstack's", path.display()),
+            format!("{} is a write-ahead log that was put aside: it has no mark of callstack's", path.display()),
             "It came from elsewhere, or from a process that was killed before its change was done. Where something is \
              missing, or it belongs to a backup: put it back as callstack.db-wal, beside the database as it was then, and \
              run `callstack trust` before anything else. Otherwise delete it.",

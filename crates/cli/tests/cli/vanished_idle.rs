@@ -23,7 +23,7 @@ fn shell(desk: &TestEnv, line: &str) {
     assert!(said.success(), "{line}: {said}");
 }
 
-/// A session with a finished frame, most of which stands in the log of writes alone.
+/// A session with a finished frame, most of which stands in the write-ahead log alone.
 fn worked() -> Host {
     let mut host = Host::new(Trouble::None);
     host.desk.sealed.git_init().unwrap();
@@ -101,7 +101,7 @@ fn a_process_that_is_asked_to_end_leaves_all_that_it_holds() {
     });
 }
 
-/// The log of writes has no second name: once nobody writes, the database has all that is in it.
+/// The write-ahead log has no second name: once nobody writes, the database has all that is in it.
 #[test]
 fn what_an_idle_process_has_logged_outlives_its_death_and_the_folder() {
     let mut host = worked();
@@ -151,7 +151,7 @@ fn a_store_that_is_begun_in_its_place_has_all_that_idle_processes_hold() {
     }
 }
 
-/// Another database is put beside the log of writes of the one that two processes have open. They share the index of
+/// Another database is put beside the write-ahead log of the one that two processes have open. They share the index of
 /// that log, and none may lose its locks on it: SQLite would make the index shorter under the other one.
 #[test]
 fn processes_go_on_beside_a_database_that_was_put_in_the_place_of_theirs() {

@@ -6,11 +6,10 @@ use super::{Heuristic, Signals};
 /// Steps that a frame needs before a full context is a reason to end it.
 const YOUNG: u32 = 3;
 
-/// 35 points for a check that went well since a file was last written, 50 if it had failed before; 20
-/// for a file that was written, 25 for several; a quarter point for each percent of the goal's keywords
-/// that the work was about; less 15 for each failure that nothing has put right. Of the sum 55 %, and
-/// 15 % more for each step that went by since the success, up to all of it: an agent that pops right
-/// away needs no suggestion.
+/// The sum of 35 points for a check that passed since the last write to a file (50 if it had failed before), 20 for one
+/// written file (25 for several), and a quarter point for each percent of the goal's keywords that occur in the work,
+/// minus 15 for each failure that is not fixed. The sum is multiplied by 55 %, plus 15 % for each step since the
+/// success, up to 100 %: an agent that pops right away needs no suggestion.
 pub(super) fn goal_completion(signals: &Signals) -> Reading {
     let mut points = Points::default();
     let said = &signals.said;

@@ -14,9 +14,9 @@ use super::{Input, fold};
 /// A span that was weighed, and the reason if it is sent unfolded all the same.
 pub type Weighed = (SpanNum, Option<Held>);
 
-/// The size up to which a span from which the next turn is likely to continue waits for the end of that turn, in
-/// estimated tokens. To carry so many from the cache for ten calls costs about as much as one call that reads a file
-/// again.
+/// If the next turn is likely to continue from a span, and the span has at most this many estimated tokens, it is
+/// folded only when that turn has ended. Sending so many cached tokens ten times costs about as much as one call that
+/// reads a file again.
 pub const RECENT: usize = 4_000;
 
 /// Weighs the spans that wait for it, right before a call of the model. `weights` are those of the

@@ -90,7 +90,7 @@ fn mask<'a>(places: &Places<'_>, message: usize, edit: &mut Edit<'a>, masks: &[&
     }
 }
 
-/// The messages that were written after another prefix than they are sent after.
+/// The messages that are now sent behind a different prefix than the one the model saw when it wrote them.
 struct Stale {
     /// Ranges of stale messages, as the place of the first one and the place after the last, in order of the first.
     coming: std::iter::Peekable<std::vec::IntoIter<(usize, usize)>>,

@@ -1,4 +1,4 @@
-//! Calls as evidence of child sessions: of the session's own, and of itself as one.
+//! What a session's messages show about child sessions: those that it started, and whether it is one itself.
 
 use callstack_core::transcript::{PartBody, Role};
 

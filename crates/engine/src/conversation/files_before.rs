@@ -1,4 +1,5 @@
-//! States of files, and written files, of frames that are made after the fact, whose beginning was not known in time.
+//! For frames that are created after the fact: the snapshot of the files from which they began, and the files that they
+//! wrote. Nothing was recorded at the time, since nobody knew that a frame was beginning.
 
 use std::sync::Arc;
 

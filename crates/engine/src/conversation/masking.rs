@@ -1,5 +1,5 @@
-//! Outputs of work that goes on leave the requests in batches: where something newer replaced them, or one step
-//! after it was announced, where the context is nearly full.
+//! Masks tool outputs of unfinished work in batches: outputs that something newer replaced, and, if the context is
+//! nearly full, the oldest ones, one step after this was announced.
 //!
 //! Outputs stay masked, whatever the setting is afterwards. The decision depends on the transcript and the store
 //! alone, so that another process would decide the same.

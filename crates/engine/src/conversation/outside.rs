@@ -1,5 +1,5 @@
-//! Changes by a person from outside, for a session's agent: they are in a note at the next request, once; and once
-//! more where the note left with a finished frame while the change still matters.
+//! Tells a session's agent about changes that a person made from outside. Each is announced in a note at the next
+//! request, and again if that note was folded away with a finished frame while the change still matters.
 
 use callstack_core::fold::{Note, Placement};
 use callstack_core::outside::{changes_note, note_contains};

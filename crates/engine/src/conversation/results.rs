@@ -1,5 +1,5 @@
-//! Delivers the results of delegations to the session that started them, once: by the answer of the call that waited, or
-//! where that was cut off by a note at the next request. An activation that was undone takes its delegation along.
+//! Delivers the results of delegations to the session that started them, once: in the answer of the waiting call or, if
+//! that call was cut off, in a note at the next request. Undoing an activation also cancels its delegation.
 
 use callstack_core::decide::Reconcile;
 use callstack_core::event::{Delegation, Event};

@@ -1,7 +1,7 @@
 //! States of files of frames whose push shares its step with calls that write.
 //!
-//! The calls of a step are carried out at the same time, so what is recorded at the push may hold what calls
-//! after it have written, which is the frame's own work, or lack what calls before it go on to write. Such a state is
+//! The calls of a step run concurrently. A snapshot taken at the push may therefore already contain writes of calls
+//! after it (which are the frame's own work), or still lack writes of calls before it. Such a state is
 //! replaced by the one from before the step, or removed where there is none.
 
 use callstack_core::event::{Event, FileMoment};

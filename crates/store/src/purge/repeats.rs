@@ -7,7 +7,8 @@
 //! - without the marks of lists and headings (`core::results`), and without our own words before it;
 //! - if it is short, only as a whole field: between quotes or tags, after a heading, or on a line of its own.
 //!
-//! An event that names the frames of its text needs none of this. Those that stores hold don't.
+//! None of this would be needed if events named the frames that their texts came from, but those in existing stores
+//! don't.
 
 use std::collections::BTreeSet;
 

@@ -21,7 +21,7 @@ const MOST: u64 = 100_000;
 pub enum Foreign {
     /// Its database is not the one that is on record.
     Database,
-    /// The log of writes beside its database has no mark of the store's.
+    /// The write-ahead log beside its database has no mark of the store's.
     Log,
 }
 

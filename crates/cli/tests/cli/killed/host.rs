@@ -13,7 +13,7 @@ use super::process::Process;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::cli) enum Trouble {
     None,
-    /// It ends in the write that goes beyond so many bytes of the store's log of writes.
+    /// It ends in the write that goes beyond so many bytes of the store's write-ahead log.
     Write(u64),
     /// It is killed when it has made its n-th answer, which nobody gets.
     Answer(usize),
@@ -34,7 +34,7 @@ pub(in crate::cli) struct Host {
     pub(in crate::cli) starts: usize,
     /// Answers of the first one.
     pub(in crate::cli) answers: usize,
-    /// The length of the log of writes at the start, and after each transaction.
+    /// The length of the write-ahead log at the start, and after each transaction.
     pub(in crate::cli) start: u64,
     pub(in crate::cli) transactions: Vec<u64>,
     /// The troubles that were reported, in order.
@@ -305,7 +305,7 @@ fn log_of_writes(desk: &TestEnv) -> Vec<u8> {
     fs::read(desk.database().with_extension("db-wal")).unwrap_or_default()
 }
 
-/// Returns the ends of transactions in the log of writes after `start`.
+/// Returns the ends of transactions in the write-ahead log after `start`.
 fn transactions(log: &[u8], start: u64) -> Vec<u64> {
     const HEADER: usize = 32;
     let Some(page) = log.get(8..12) else { return Vec::new() };
