@@ -4,6 +4,7 @@
 //! Model and tools answer as recorded; the user speaks as soon as a turn is over. System prompt and tools are those
 //! of `OpenCode`, and count.
 
+mod floor;
 mod frames;
 mod recorded;
 
@@ -19,6 +20,7 @@ use callstack_testkit::{Callstack, OpenCode, Sealed, Server};
 use serde_json::{Value, json};
 
 use super::measure::{Table, load};
+use floor::{Finished, ends, least};
 use frames::{Habit, steps};
 use recorded::{Session, Turn};
 
@@ -50,6 +52,12 @@ const WAYS: [Variant; 4] = [
     },
 ];
 
+/// The least that requests could take.
+const LEAST: [(&str, Finished); 2] = [
+    ("if tasks left nothing", Finished::Tasks),
+    ("if tasks and turns left nothing but replies", Finished::TasksAndTurns),
+];
+
 /// Plays the sessions of these files or folders. Prints the reason when there is no `OpenCode`.
 pub(crate) fn run(paths: &[String], dump: Option<&Path>) {
     let Some(opencode) = OpenCode::locate_or_skip() else { return };
@@ -69,6 +77,8 @@ pub(crate) fn run(paths: &[String], dump: Option<&Path>) {
                 "pushes and pops",
             ]);
             let mut whole = None;
+            let mut without = Vec::new();
+            let mut more = 0.0;
             for way in &WAYS {
                 let sent = play(&opencode, &own, way, |project| Session::of(recording, project));
                 if let Some(folder) = dump {
@@ -76,7 +86,17 @@ pub(crate) fn run(paths: &[String], dump: Option<&Path>) {
                 }
                 let taken = Taken::of(&sent);
                 let whole = whole.get_or_insert(taken);
+                more = taken.first - whole.first;
                 table.row(taken.row(way.name, whole, &sent));
+                if way.level.is_none() {
+                    without = sent;
+                }
+            }
+            let Some(whole) = whole else { continue };
+            let session = Session::of(recording, &recording.project);
+            for (name, finished) in LEAST {
+                let taken = least(&without, &ends(&session, finished), more);
+                table.row(taken.row(name, &whole, &without));
             }
             let name = Path::new(path).file_stem().unwrap_or_default().to_string_lossy();
             table.print(&format!(
