@@ -8,7 +8,7 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use callstack_store::{StoreError, open_plain};
+use callstack_store::{StoreError, open_plain, share_file_in};
 
 use crate::error::EngineError;
 use crate::lock::lock;
@@ -215,6 +215,7 @@ pub(crate) fn exclusive(path: &Path) -> Result<File, EngineError> {
     let mut options = OpenOptions::new();
     options.create(true).append(true);
     let file = open_plain(&mut options, path).map_err(failed)?;
+    share_file_in(path.parent().unwrap_or(path), &file);
     let begun = Instant::now();
     loop {
         match file.try_lock() {

@@ -146,11 +146,19 @@ pub(crate) fn prepare(folder: &Path) -> Result<(), EngineError> {
     refuse_links(folder)?;
     let failed = |error: io::Error| unwritable(folder, error);
     if !folder.is_dir() {
-        fs::create_dir_all(folder).map_err(failed)?;
+        // A project that has just been moved away is not made again.
+        folder.parent().map_or(Ok(()), make).and_then(|()| make(folder)).map_err(failed)?;
         restrict(folder).map_err(failed)?;
     }
     fs::create_dir_all(folder.join(FRAMES)).map_err(failed)?;
     keep_from_git(folder, folder.join(STATE).exists(), Some(PRESETS)).map_err(failed)
+}
+
+fn make(folder: &Path) -> io::Result<()> {
+    match fs::create_dir(folder) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
 }
 
 /// Makes sure that neither the folder nor the one of frames in it is a link, which may have come with the

@@ -14,7 +14,7 @@ use callstack_core::dialect::Dialect;
 use callstack_core::event::Event;
 use callstack_core::frame::FrameNum;
 use callstack_core::log_line::LogLine;
-use callstack_store::open_plain;
+use callstack_store::{open_plain, share_file_in};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -183,7 +183,9 @@ fn begin(line: &str) -> &str {
 fn open(path: &Path) -> std::io::Result<File> {
     let mut options = OpenOptions::new();
     options.create(true).append(true);
-    open_plain(&mut options, path)
+    let file = open_plain(&mut options, path)?;
+    share_file_in(path.parent().unwrap_or(path), &file);
+    Ok(file)
 }
 
 fn timestamp(at: i64) -> String {

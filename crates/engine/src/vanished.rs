@@ -124,6 +124,12 @@ fn notice(incident: Incident) -> (LogLine, String) {
             LogLine::new("Store made again"),
             "the store in .callstack had vanished or was overwritten, and was made again; nothing was lost".to_owned(),
         ),
+        Incident::PutAside => (
+            LogLine::new("Store put aside"),
+            "the store in .callstack is an earlier one, such as a backup; the later one was put aside, and \
+             `callstack doctor` says where it is"
+                .to_owned(),
+        ),
         Incident::Replaced { lost } => (
             LogLine::new("Store replaced").with("lostEvents", lost),
             format!(

@@ -6,10 +6,11 @@ use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, UNIX_EPOCH};
 
-use rusqlite::Connection;
+use rusqlite::{Connection, Row};
 
 use crate::plain::open_plain;
 use crate::presence::Presence;
+use crate::sharing::share;
 
 /// The note, in the store's folder. Locked while a checkpoint is taken.
 pub(crate) const NOTE: &str = "callstack.db-checkpoint";
@@ -120,45 +121,6 @@ impl Note {
     }
 }
 
-/// Lets whoever may use the database use a file beside it.
-#[cfg(unix)]
-pub(crate) fn share(note: &File, database: &Metadata) {
-    use std::os::unix::fs::MetadataExt as _;
-    let Ok(own) = note.metadata() else { return };
-    // Only root may give a file away, and only to a group of one's own may others hand it.
-    if own.gid() != database.gid() {
-        drop(std::os::unix::fs::fchown(note, None, Some(database.gid())));
-    }
-    if own.uid() != database.uid() {
-        drop(std::os::unix::fs::fchown(note, Some(database.uid()), None));
-    }
-    // If this fails, the file belongs to another member of the group, who has set the mode.
-    if own.mode() != database.mode() {
-        drop(note.set_permissions(database.permissions()));
-    }
-}
-
-#[cfg(not(unix))]
-pub(crate) fn share(_note: &File, _database: &Metadata) {}
-
-/// Lets the group that may use a database use the folder in which it lies.
-#[cfg(unix)]
-pub(crate) fn share_folder(folder: &Path, database: &Metadata) -> io::Result<()> {
-    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
-    const GROUP: u32 = 0o060;
-    if database.mode() & GROUP != GROUP {
-        return Ok(());
-    }
-    // Files that are made in it belong to the group, too.
-    let mode = fs::Permissions::from_mode(0o2770);
-    chown(folder, None, Some(database.gid())).and_then(|()| fs::set_permissions(folder, mode))
-}
-
-#[cfg(not(unix))]
-pub(crate) fn share_folder(_folder: &Path, _database: &Metadata) -> io::Result<()> {
-    Ok(())
-}
-
 fn path_of(database: &Path) -> PathBuf {
     database.with_file_name(NOTE)
 }
@@ -228,11 +190,12 @@ pub(crate) enum Explained {
 }
 
 /// Takes a checkpoint, unless another process does or the file is not in the recorded state. The caller has the turn
-/// and has just checked the files.
-pub(crate) fn take(connection: &Connection, database: &Path, presence: &mut Presence) {
-    let take = || connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], |_| Ok(()));
-    // Pages that can't be written back now are written back later: they are on the disk.
-    noting(database, presence, Duration::ZERO, || drop(take()));
+/// and has just checked the files. Returns whether all of the log is written back: pages that are read just now are not.
+pub(crate) fn take(connection: &Connection, database: &Path, presence: &mut Presence) -> bool {
+    let pages = |row: &Row<'_>| Ok((row.get::<_, i64>(1)?, row.get::<_, i64>(2)?));
+    let take = || connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", [], pages);
+    let taken = noting(database, presence, Duration::ZERO, take);
+    taken.is_some_and(|taken| taken.is_ok_and(|(logged, written)| logged == written))
 }
 
 /// Runs something that writes to the database itself. None if it was not run, because another process takes a

@@ -41,6 +41,8 @@ pub(crate) struct Open {
     /// Given up after the connection: see [`crate::handle`].
     handle: Option<Arc<Handle>>,
     path: PathBuf,
+    /// Whether the database that was at its path before holds work that this one lacks, and was put aside.
+    pub(crate) has_put_aside: bool,
 }
 
 impl Open {
@@ -83,11 +85,11 @@ impl Open {
         }
     }
 
-    /// Takes a checkpoint, under the same conditions.
-    pub(crate) fn write_back(&mut self, path: &Path) {
-        if let Some(presence) = &mut self.presence {
-            checkpoint::take(&self.connection, path, presence);
-        }
+    /// Takes a checkpoint, under the same conditions. Returns whether all of the log is written back.
+    pub(crate) fn write_back(&mut self, path: &Path) -> bool {
+        self.presence
+            .as_mut()
+            .is_none_or(|presence| checkpoint::take(&self.connection, path, presence))
     }
 }
 
@@ -102,6 +104,7 @@ impl From<Connection> for Open {
             mark: None,
             handle: None,
             path: PathBuf::new(),
+            has_put_aside: false,
         }
     }
 }
@@ -207,13 +210,14 @@ pub(crate) fn connect(path: &Path, trusted: Option<&Trusted>) -> Result<Open, St
         mark,
         handle,
         path: path.to_path_buf(),
+        has_put_aside: false,
     };
     // Before the key is on record, from which on a log needs the mark.
     open.mark_log(path)?;
     if let (Some(trusted), None, Some(key)) = (trusted, &expected, &key) {
         trusted.record_key(key)?;
     }
-    kept::keep(path, trusted);
+    open.has_put_aside = kept::keep(path, &open.connection, trusted);
     Ok(open)
 }
 

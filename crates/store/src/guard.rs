@@ -7,6 +7,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crate::checkpoint::Stamp;
+use crate::locate::keep_from_git_again;
 use crate::store::Store;
 
 /// The time between two looks.
@@ -82,9 +83,13 @@ fn look_once_more(store: &Weak<Store>) {
 }
 
 fn look(store: &Weak<Store>) {
-    if let Some(store) = store.upgrade().filter(|store| store.is_disturbed()) {
-        // The next use of the store says what is wrong.
-        drop(store.look());
+    let Some(store) = store.upgrade() else { return };
+    if store.is_disturbed() && store.look().is_err() {
+        // The next use of the store says what is wrong. What this process holds is kept in case that it gets SIGKILL.
+        store.save();
+    }
+    if let Some(folder) = store.path().parent() {
+        keep_from_git_again(folder);
     }
 }
 

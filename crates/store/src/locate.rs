@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use crate::error::StoreError;
+use crate::git_exclude;
 use crate::plain::open_plain;
 use crate::trust::Distrust;
 
@@ -97,7 +98,16 @@ pub fn prepare(project: &Path) -> Result<PathBuf, StoreError> {
     }
     // A read-only store stays usable without it.
     drop(keep_from_git(&folder, folder.join(DATABASE).exists(), None));
+    git_exclude::add(project);
     Ok(folder)
+}
+
+/// Writes the file again by which git ignores a store, if it is gone: a checkout deletes it that leaves a branch which
+/// tracks it.
+pub(crate) fn keep_from_git_again(folder: &Path) {
+    if folder.is_dir() && fs::symlink_metadata(folder.join(".gitignore")).is_err() {
+        drop(keep_from_git(folder, true, None));
+    }
 }
 
 /// Makes git ignore a folder of callstack's own, but for the folder `shared` in it. An existing `.gitignore` stays if
@@ -127,13 +137,18 @@ pub(crate) fn is_ignoring_all(path: &Path) -> bool {
     read(path).is_ok_and(|text| ignores_all(&text))
 }
 
+/// Git strips spaces at the end of a line, and no others.
 fn ignores_all(text: &str) -> bool {
-    text.lines().any(|line| line.trim() == "*") && !text.lines().any(|line| line.starts_with('!'))
+    text.lines().any(|line| line.trim_end_matches(' ') == "*")
+        && !text.lines().any(|line| line.starts_with('!'))
 }
 
+/// Makes a folder in one that is there: a project that has just been moved away is not made again.
 fn private(folder: &Path) -> io::Result<()> {
-    fs::create_dir_all(folder)?;
-    restrict(folder)
+    match fs::create_dir(folder) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => restrict(folder),
+    }
 }
 
 /// Restricts a folder to its owner, where the system knows of owners.

@@ -29,6 +29,7 @@ use crate::checkpoint;
 use crate::connect::BUSY;
 use crate::error::{StoreError, at};
 use crate::frames::frame_num;
+use crate::kept;
 use crate::places::MessageRange;
 use crate::project::{signed, sql};
 use crate::store::{Store, View};
@@ -170,13 +171,14 @@ impl Store {
         })
     }
 
-    /// Writes the whole file again, so that nothing of the purged content is left in it. Write-ahead logs that were put
-    /// aside are deleted.
+    /// Writes the whole file again, so that nothing of the purged content is left in it. Write-ahead logs and databases
+    /// that were put aside are deleted.
     pub fn erase(&self) -> Result<Erased, StoreError> {
         let failed = |source| at(self.path(), source);
         for path in logs_put_aside(self.path()) {
             fs::remove_file(&path).map_err(|source| StoreError::Io { path, source })?;
         }
+        kept::forget_others(self.path(), self.trusted())?;
         self.with_connection(|open| {
             open.execute_batch("VACUUM").map_err(failed)?;
             open.mark_log(self.path())?;

@@ -10,6 +10,7 @@ use rusqlite::types::{Value, ValueRef};
 use crate::change::Change;
 use crate::error::StoreError;
 use crate::frames::frame_num;
+use crate::kept;
 use crate::project;
 use crate::store::{Store, View};
 use crate::trust::logs_put_aside;
@@ -56,6 +57,8 @@ pub struct Health {
     pub omitted: Omitted,
     /// Write-ahead logs that lay beside the database without a mark of the store's, and were put aside.
     pub logs_aside: Vec<PathBuf>,
+    /// Databases in the state folder that were put aside, since an earlier one came into their place.
+    pub databases_aside: Vec<PathBuf>,
 }
 
 /// The result of a rebuild.
@@ -79,11 +82,16 @@ impl Store {
                     damage,
                     events,
                     logs_aside: logs_put_aside(self.path()),
+                    databases_aside: kept::put_aside_before(self.trusted()),
                     ..Health::default()
                 })
             });
         }
-        let mut health = Health { logs_aside: logs_put_aside(self.path()), ..Health::default() };
+        let mut health = Health {
+            logs_aside: logs_put_aside(self.path()),
+            databases_aside: kept::put_aside_before(self.trusted()),
+            ..Health::default()
+        };
         let outcome = self.write(|change| {
             let view = change.view();
             health.damage = damage(&view)?;

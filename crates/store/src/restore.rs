@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior};
 
-use crate::checkpoint::{self, Stamp};
+use crate::checkpoint::Stamp;
 use crate::connect::{BUSY, Open, connect, expected_key, open_database, write_back_at_end};
 use crate::error::{StoreError, at};
 use crate::handle::{FileId, Handle};
@@ -22,6 +22,7 @@ use crate::locate::prepare;
 use crate::plain::open_plain;
 use crate::presence::{Absence, beside, id, logs_at};
 use crate::schema;
+use crate::sharing::{share, share_folder};
 use crate::trust::{self, Distrust, LogOrigin, Trusted};
 use crate::write_turns::Turns;
 
@@ -112,11 +113,11 @@ fn restore_from(
     let owner = open.metadata();
     if let Some(owner) = &owner {
         // A folder of another member of the group is theirs.
-        drop(checkpoint::share_folder(folder, owner));
+        drop(share_folder(folder, owner));
     }
     let alone = alone(&folder.join(LOCK)).map_err(|error| gone(error.to_string()))?;
     if let Some(owner) = &owner {
-        checkpoint::share(&alone, owner);
+        share(&alone, owner);
     }
     // Another process may have dealt with it meanwhile.
     let absence = match open.parts() {
@@ -264,7 +265,7 @@ fn copy_and_rename(copy: &Path, path: &Path, from: &mut Open) -> Result<(), Stor
         let version = version(from).map_err(|source| at(path, source))?;
         copied(copy, from)?;
         if let (Ok(copied), Some(owner)) = (File::open(copy), &owner) {
-            checkpoint::share(&copied, owner);
+            share(&copied, owner);
         }
         let alone = from
             .transaction_with_behavior(TransactionBehavior::Immediate)

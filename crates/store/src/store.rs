@@ -96,7 +96,10 @@ impl Store {
             let open = connect(&path, trusted)?;
             turns.learn(History::of(&open).map_err(|source| at(&path, source))?);
             if was_put_back {
-                turns.put_back();
+                turns.happened(Incident::Restored);
+            }
+            if open.has_put_aside {
+                turns.happened(Incident::PutAside);
             }
             Ok(Self::of(path.clone(), open, turns.clone(), Access::ReadWrite, trusted))
         })
@@ -140,6 +143,10 @@ impl Store {
         configure(&connection).map_err(|source| at(&path, source))?;
         schema::migrate(&mut connection, &path, None)?;
         Ok(Self::of(path, connection.into(), Turns::default(), Access::Single, None))
+    }
+
+    pub(crate) fn trusted(&self) -> Option<&Trusted> {
+        self.connections.trusted()
     }
 
     /// The database file.
@@ -249,7 +256,8 @@ impl Store {
         Stamp::at(&log).ok().filter(|stamp| stamp.bytes() > 0)
     }
 
-    /// Writes the write-ahead log back to the database. False if the store is in use just then.
+    /// Writes the write-ahead log back to the database. Returns false if the store is in use just then, so that some of
+    /// it may be left.
     pub(crate) fn write_back(&self) -> bool {
         if self.is_read_only() {
             return true;
@@ -257,11 +265,9 @@ impl Store {
         let Some(turn) = self.turns.try_take() else { return false };
         let Ok(mut open) = self.connections.first().try_lock() else { return false };
         // Files that are not there any more are the business of the next use.
-        if open.absence(&self.path).is_none() {
-            open.write_back(&self.path);
-        }
+        let is_over = open.absence(&self.path).is_some() || open.write_back(&self.path);
         drop(turn);
-        true
+        is_over
     }
 
     /// Keeps what this process holds where its files are gone and can't be put back, since it is about to end. A

@@ -24,6 +24,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::error::StoreError;
+use crate::git_exclude;
 use crate::kept;
 use crate::locate::{DATABASE, FOLDER, is_ignoring_all, prepare};
 use crate::plain::read_plain;
@@ -211,6 +212,8 @@ impl Registry {
             self.records.write(record)?;
         }
         deleted?;
+        // Where it can't be changed, the line does no harm.
+        drop(git_exclude::remove(&trusted.project));
         // Else the next start would put back what one of them keeps.
         for earlier in self.records.all()?.into_iter().filter(|it| it.project == trusted.project) {
             let states = self.records.folder_of(&earlier.id);

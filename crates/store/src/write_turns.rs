@@ -50,6 +50,8 @@ struct Current {
 pub enum Incident {
     /// They had vanished, and were made again with all of their content.
     Restored,
+    /// An earlier state is in their place. The later one was put aside.
+    PutAside,
     /// Others are in their place, with other content.
     Replaced {
         /// The number of events in the store that is gone.
@@ -142,9 +144,9 @@ impl Turns {
         current.incidents.push(Incident::Replaced { lost });
     }
 
-    /// Takes note that the database was put back before it was opened.
-    pub(crate) fn put_back(&self) {
-        lock(&self.0.file).incidents.push(Incident::Restored);
+    /// Takes note of something that was found when the database was opened.
+    pub(crate) fn happened(&self, incident: Incident) {
+        lock(&self.0.file).incidents.push(incident);
     }
 
     /// Records that a file was made with all content of the one before.

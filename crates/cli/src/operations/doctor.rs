@@ -361,6 +361,7 @@ fn sound(
         );
     }
     log_aside(report, health);
+    database_aside(report, health);
     let all_read = health.omitted.events.is_empty();
     if health.damage.is_empty() && health.drifted.is_empty() && all_read {
         report.good(format!("{} events, and the tables agree with them", health.events));
@@ -379,6 +380,16 @@ fn log_aside(report: &mut DoctorOutput, health: &Health) {
             "It came from elsewhere, or from a process that was killed before its change was done. Where something is \
              missing, or it belongs to a backup: put it back as callstack.db-wal, beside the database as it was then, and \
              run `callstack trust` before anything else. Otherwise delete it.",
+        );
+    }
+}
+
+fn database_aside(report: &mut DoctorOutput, health: &Health) {
+    for path in &health.databases_aside {
+        report.remark(
+            format!("{} holds work that the store lacks", path.display()),
+            "An earlier state of the store, such as a backup, came into its place, and it was put aside. To go on with \
+             it, end what works here, and copy it over .callstack/callstack.db; otherwise delete it.",
         );
     }
 }

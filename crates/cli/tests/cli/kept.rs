@@ -34,6 +34,16 @@ fn git(desk: &TestEnv, line: &str) {
     assert!(said.success(), "{line}: {said}");
 }
 
+/// Has the agent of a process push a frame.
+fn push_in(process: &mut Process, title: &str) {
+    let said = json!({"session": "ses_a", "message": "msg_0", "text": "Go on"});
+    process.ask("message", &said).unwrap();
+    let call = json!({"name": "stack_frame_push", "session": "ses_a", "message": format!("msg_{title}"),
+        "call": format!("call_{title}"), "agent": "build",
+        "args": {"title": title, "successCriteria": "it is there"}});
+    process.ask("tool", &call).unwrap();
+}
+
 #[test]
 fn a_branch_that_brings_a_database_takes_none_away() {
     let desk = with_branch(|desk| {
@@ -159,6 +169,127 @@ fn a_database_with_further_names_comes_back_as_a_copy() {
     let shown = desk.ok(&["tree", "--all"]);
     assert!(shown.contains("real") && shown.contains("more"), "{shown}");
     assert!(fs::read(&snapshot).unwrap() == before, "the snapshot was written to");
+}
+
+/// The file has a further name, and an idle agent has it open: what that holds is there, and nothing is begun beside it.
+#[test]
+fn an_idle_process_puts_a_database_with_further_names_back() {
+    let desk = TestEnv::new();
+    desk.ok(&["push", "real", "-c", "it is there"]);
+    fs::hard_link(desk.database(), desk.sealed.root().join("snapshot.db")).unwrap();
+    let mut process = Process::start(&desk, None);
+    push_in(&mut process, "newest");
+    let id = fs::read(desk.project().join(".callstack/id")).unwrap();
+    fs::remove_dir_all(desk.project().join(".callstack")).unwrap();
+    desk.ok(&["push", "--here", "more", "-c", "it is there"]);
+    assert!(process.close());
+    assert!(
+        fs::read(desk.project().join(".callstack/id")).unwrap() == id,
+        "another store was begun"
+    );
+    let shown = desk.ok(&["tree", "--all"]);
+    for title in ["real", "newest", "more"] {
+        assert!(shown.contains(title), "{title} is not in {shown}");
+    }
+}
+
+/// A copy by hard links has the log of the live agent, too.
+#[test]
+fn a_copy_by_hard_links_is_not_taken_over_beside_a_live_process() {
+    let desk = TestEnv::new();
+    desk.ok(&["push", "real", "-c", "it is there"]);
+    let mut process = Process::start(&desk, None);
+    push_in(&mut process, "first");
+    let copy = desk.project().with_file_name("copy");
+    let mut command = desk.sealed.command_in(desk.sealed.root(), "cp");
+    command.args(["-al"]).arg(desk.project()).arg(&copy);
+    assert!(desk.sealed.run("cp", command, Duration::from_secs(30)).unwrap().success());
+    let refused = desk.run_in(&copy, &["trust", "--yes"]);
+    assert_ne!(refused.code, 0, "{}", refused.stdout);
+    assert!(refused.stderr.contains("end it, or copy without them"), "{}", refused.stderr);
+    push_in(&mut process, "second");
+    process.kill();
+    assert_eq!(desk.run_in(&copy, &["trust", "--yes"]).code, 0);
+    desk.ok(&["push", "more", "-c", "it is there"]);
+    let shown = desk.ok(&["tree", "--all"]);
+    for title in ["real", "first", "second", "more"] {
+        assert!(shown.contains(title), "{title} is not in {shown}");
+    }
+    let copied = desk.run_in(&copy, &["tree", "--all"]).stdout;
+    assert!(copied.contains("second") && !copied.contains("more"), "{copied}");
+}
+
+/// Git brings an older copy of the database back, after newer work was done: neither is lost.
+#[test]
+fn newer_work_is_put_aside_where_an_older_database_comes_back() {
+    let desk = TestEnv::new();
+    desk.ok(&["push", "real", "-c", "it is there"]);
+    let older = desk.sealed.root().join("older.db");
+    fs::copy(desk.database(), &older).unwrap();
+    desk.ok(&["push", "newer", "-c", "it is there"]);
+    let newer = fs::read(desk.database()).unwrap();
+    fs::rename(&older, desk.database()).unwrap();
+    assert!(!desk.ok(&["tree", "--all"]).contains("newer"));
+    let said = desk.ok(&["doctor"]);
+    assert!(said.contains("holds work that the store lacks"), "{said}");
+    let states = desk.states();
+    let aside = states.with_file_name("callstack.db-aside-1");
+    assert!(fs::read(&aside).unwrap() == newer, "it is another one");
+    fs::copy(&aside, desk.database()).unwrap();
+    assert!(desk.ok(&["tree", "--all"]).contains("newer"));
+    desk.ok(&["purge", "f2", "--yes"]);
+    assert!(!aside.exists(), "a purge leaves it");
+}
+
+/// The agent writes for a moment after its call: that doesn't bring back the folder of a project that was moved.
+#[test]
+fn a_project_that_is_moved_right_after_a_call_is_not_made_again() {
+    let desk = TestEnv::new();
+    desk.ok(&["push", "real", "-c", "it is there"]);
+    let mut process = Process::start(&desk, None);
+    push_in(&mut process, "newest");
+    let call = json!({"name": "stack_frame_pop", "session": "ses_a", "message": "msg_pop",
+        "call": "call_pop", "agent": "build", "args": {"results": "done"}});
+    process.ask("tool", &call).unwrap();
+    let moved = desk.project().with_file_name("moved");
+    fs::rename(desk.project(), &moved).unwrap();
+    std::thread::sleep(Duration::from_secs(2));
+    assert!(!desk.project().exists(), "it was made again");
+    process.close();
+    assert!(!desk.project().exists(), "it was made again at the end");
+}
+
+/// A branch brings a `.gitignore` of the store, and takes it away again: the store is in no commit.
+#[test]
+fn a_branch_that_brings_the_stores_gitignore_uncovers_nothing() {
+    for text in ["*\n", "!*\n", "", " *\n"] {
+        let desk = with_branch(|desk| {
+            let store = desk.project().join(".callstack");
+            fs::create_dir(&store).unwrap();
+            fs::write(store.join(".gitignore"), text).unwrap();
+        });
+        for branch in ["theirs", "-"] {
+            git(&desk, &format!("checkout -qf {branch}"));
+            git(&desk, "add -A");
+            let mut command = desk.sealed.command_in(&desk.project(), "git");
+            command.args(["diff", "--cached", "--name-only"]);
+            let said = desk.sealed.run("git", command, Duration::from_secs(30)).unwrap();
+            assert!(!said.stdout.contains(".callstack/"), "{text:?}: {}", said.stdout);
+        }
+        assert!(desk.ok(&["tree"]).contains("real"), "{text:?}");
+    }
+}
+
+#[test]
+fn the_line_for_git_goes_with_the_store() {
+    let desk = with_branch(|desk| fs::write(desk.project().join("theirs.rs"), "x").unwrap());
+    let exclude = desk.project().join(".git/info/exclude");
+    let lines = || fs::read_to_string(&exclude).unwrap().matches("/.callstack/\n").count();
+    assert_eq!(lines(), 1);
+    desk.ok(&["tree"]);
+    assert_eq!(lines(), 1);
+    desk.ok(&["init", "opencode", "--remove", "--with-store", "--yes"]);
+    assert_eq!(lines(), 0);
 }
 
 /// The project was moved, and there is another one at its path: they share nothing.

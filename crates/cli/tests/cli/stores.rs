@@ -2,6 +2,7 @@
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt as _;
+use std::path::Path;
 use std::process::Stdio;
 
 use rusqlite::Connection;
@@ -277,4 +278,19 @@ fn a_write_that_the_system_refuses() {
     "#);
     assert_eq!(desk.json(&["tree"]), before);
     desk.is_whole(&FRAMES);
+}
+
+/// Members of a group that shares a store can read and write what the others' commands make in it.
+#[test]
+fn what_is_made_in_a_shared_store_is_shared() {
+    let desk = TestEnv::new();
+    desk.ok(&["push", "real", "-c", "it is there"]);
+    let store = desk.project().join(".callstack");
+    let set = |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
+    set(&store, 0o2770);
+    set(&desk.database(), 0o660);
+    desk.ok(&["pop", "-r", "done"]);
+    let mode = |name: &str| fs::metadata(store.join(name)).unwrap().permissions().mode() & 0o7777;
+    assert_eq!((mode("logs"), mode("logs/f1.md")), (0o2770, 0o660));
+    assert_eq!(mode("logs.lock"), 0o660);
 }

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use callstack_core::control::escape_text;
 use callstack_core::event::Event;
 use callstack_core::frame::FrameNum;
-use callstack_store::{LOGS, Store, StoreError, Trusted, log_path};
+use callstack_store::{LOGS, Store, StoreError, Trusted, log_path, share_file_in, share_folder_in};
 
 use super::markdown;
 use crate::background::{self, Background};
@@ -155,20 +155,23 @@ fn write_one(store: &Store, frame: FrameNum, path: &Path) -> Result<(), EngineEr
     })?;
     out.flush().map_err(failed)?;
     drop(out);
+    share_file_in(folder.parent().unwrap_or(folder), file.as_file());
     file.as_file().sync_data().map_err(failed)?;
     file.persist(path).map_err(|error| failed(error.error))?;
     Ok(())
 }
 
-/// Makes the folder for its owner only.
+/// Makes the folder in the store's, for those who may use the store.
 fn prepare(folder: &Path) -> io::Result<()> {
     match fs::symlink_metadata(folder) {
         Ok(metadata) if metadata.is_dir() => Ok(()),
         // A link may lead anywhere.
         Ok(_) => Err(io::ErrorKind::NotADirectory.into()),
         Err(_) => {
-            fs::create_dir_all(folder)?;
-            restrict(folder)
+            fs::create_dir(folder)?;
+            restrict(folder)?;
+            share_folder_in(folder.parent().unwrap_or(folder), folder);
+            Ok(())
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The key that ties a database to the record of its store. A checkout can put another database in the place of the
 //! user's, and that one does not have the key.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, OptionalExtension as _};
 use uuid::Uuid;
@@ -66,6 +66,16 @@ impl Trusted {
         match self.recorded()? {
             Some((records, id)) => records.put_key(&id, key),
             None => Ok(()),
+        }
+    }
+
+    /// Returns the folder in the state folder of the store that is there now.
+    pub(crate) fn states_in_force(&self) -> Option<PathBuf> {
+        match self.recorded().ok()? {
+            Some((records, id)) if self.id.as_ref() != Some(&id) => {
+                records.is_safe(&id).ok()?.then(|| records.folder_of(&id))
+            }
+            _ => self.states.clone(),
         }
     }
 

@@ -183,7 +183,7 @@ fn open_mark(mark: &Path, path: &Path, is_shared: bool) -> io::Result<File> {
     }
     let file = file?;
     if is_shared {
-        crate::checkpoint::share(&file, &fs::metadata(path)?);
+        crate::sharing::share(&file, &fs::metadata(path)?);
     }
     Ok(file)
 }

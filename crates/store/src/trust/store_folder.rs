@@ -63,8 +63,14 @@ pub(super) fn at(project: &Path) -> Result<Content, StoreError> {
         let name = entry.file_name();
         check(project, &entry, is_entered)?;
         if name == LOGS {
-            for log in fs::read_dir(entry.path()).map_err(failed)? {
-                check(project, &log.map_err(failed)?, is_entered)?;
+            match fs::read_dir(entry.path()) {
+                // Nothing in it is opened either.
+                Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {}
+                logs => {
+                    for log in logs.map_err(failed)? {
+                        check(project, &log.map_err(failed)?, is_entered)?;
+                    }
+                }
             }
         }
         // A file of one of our own processes that has not put the id in its place yet.
