@@ -22,14 +22,15 @@ pub(crate) fn record() -> Result<PathBuf, EngineError> {
     };
     let path = file().ok_or_else(|| homeless("it is recorded where callstack is"))?;
     let folder = path.parent().unwrap_or(&path);
-    let failed = |error: &io::Error| {
+    let failed = |error: io::Error| {
         EngineError::new(Kind::Unavailable, format!("{} can't be written: {error}", path.display()))
             .with_hint("Plugins find callstack there. Make the folder writable.")
+            .caused_by(error)
     };
-    plain::make_private(folder).map_err(|error| failed(&error))?;
-    let mut file = unfinished::builder().tempfile_in(folder).map_err(|error| failed(&error))?;
-    writeln!(file, "{text}").map_err(|error| failed(&error))?;
-    file.persist(&path).map_err(|error| failed(&error.error))?;
+    plain::make_private(folder).map_err(failed)?;
+    let mut file = unfinished::builder().tempfile_in(folder).map_err(failed)?;
+    writeln!(file, "{text}").map_err(failed)?;
+    file.persist(&path).map_err(|error| failed(error.error))?;
     Ok(binary)
 }
 
@@ -56,6 +57,7 @@ pub(crate) fn this() -> Result<PathBuf, EngineError> {
             format!("the running callstack can't be found: {error}"),
         )
         .with_hint("Check that it is there.")
+        .caused_by(error)
     })
 }
 

@@ -17,12 +17,14 @@ pub(crate) fn text(argument: &str) -> Result<String, CommandError> {
             format!("standard input can't be read: {error}"),
             "Give the text itself instead of `-`.",
         )
+        .caused_by(error)
     })?;
     let mut text = String::from_utf8(bytes).map_err(|error| {
         EngineError::invalid(
             format!("standard input is not UTF-8: {}", error.utf8_error()),
             "Convert the text, for instance with iconv.",
         )
+        .caused_by(error)
     })?;
     // The line end that `echo` and editors add is not part of the text.
     text.truncate(text.trim_end_matches(['\n', '\r']).len());

@@ -30,7 +30,7 @@ pub(crate) fn configuration() -> Result<UserConfiguration, EngineError> {
         Err(error) if error.kind() == ErrorKind::NotFound => {
             return Ok(UserConfiguration::default());
         }
-        text => text.map_err(|error| unusable(&path, &error))?,
+        text => text.map_err(|error| unusable(&path, error))?,
     };
     UserConfiguration::parse(&text).map_err(|error| {
         let message = format!("{}: {}", path.display(), error.message);
@@ -47,15 +47,15 @@ pub(crate) fn mark() -> Option<(SystemTime, u64)> {
 /// Writes the user's own configuration, as a whole.
 pub(crate) fn configure(changed: &UserConfiguration) -> Result<(), EngineError> {
     let path = configuration_file().ok_or_else(|| homeless("your configuration would lie"))?;
-    let failed = |error: &io::Error| unusable(&path, error);
+    let failed = |error| unusable(&path, error);
     // If the file is a link, its target is written.
     let path = std::fs::canonicalize(&path).unwrap_or(path.clone());
     let folder = path.parent().unwrap_or(&path);
-    plain::make_private(folder).map_err(|error| failed(&error))?;
-    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(|error| failed(&error))?;
-    file.write_all(changed.text().as_bytes()).map_err(|error| failed(&error))?;
-    file.as_file().sync_all().map_err(|error| failed(&error))?;
-    file.persist(&path).map_err(|error| failed(&error.error))?;
+    plain::make_private(folder).map_err(failed)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
+    file.write_all(changed.text().as_bytes()).map_err(failed)?;
+    file.as_file().sync_all().map_err(failed)?;
+    file.persist(&path).map_err(|error| failed(error.error))?;
     Ok(())
 }
 
@@ -64,12 +64,13 @@ pub(crate) fn configuration_file() -> Option<PathBuf> {
     folder("XDG_CONFIG_HOME", ".config").map(|folder| folder.join("config.toml"))
 }
 
-fn unusable(path: &Path, error: &io::Error) -> EngineError {
+fn unusable(path: &Path, error: io::Error) -> EngineError {
     EngineError::new(
         Kind::Unavailable,
         format!("your configuration {} can't be used: {error}", path.display()),
     )
     .with_hint("Make it readable and writable, or remove it.")
+    .caused_by(error)
 }
 
 /// Returns the error that there is no home folder, in which `what` would happen.

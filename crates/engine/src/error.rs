@@ -315,7 +315,7 @@ impl From<Refusal<StoreError>> for EngineError {
             ),
             Refusal::Store(_) => (Kind::Internal, Hint::default()),
         };
-        Self { hint: Some(hint), ..Self::new(kind, refusal.to_string()) }
+        Self { hint: Some(hint), ..Self::new(kind, refusal.to_string()) }.caused_by(refusal)
     }
 }
 
@@ -326,8 +326,8 @@ mod tests {
     #[test]
     fn only_a_refused_write_is_said_to_have_lost_nothing() {
         let hint = |writing| {
-            let (path, detail) = ("/a/callstack.db".into(), "disk I/O error".into());
-            EngineError::from(StoreError::System { path, detail, writing })
+            let (path, source) = ("/a/callstack.db".into(), rusqlite::Error::InvalidQuery);
+            EngineError::from(StoreError::System { path, source, writing })
                 .hint
                 .unwrap()
                 .to_string()

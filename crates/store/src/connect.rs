@@ -14,7 +14,7 @@ use rusqlite::{Connection, OpenFlags};
 
 use crate::checkpoint::{self, Closing};
 use crate::elsewhere::salts_in_use;
-use crate::error::{StoreError, at};
+use crate::error::{Damage, StoreError, at};
 use crate::handle::{FileId, Handle, LogFiles};
 use crate::kept;
 use crate::logs::LOGS;
@@ -405,15 +405,13 @@ pub(crate) fn refuse_emptied(path: &Path) -> Result<(), StoreError> {
     let [log, _] = beside(path);
     let (has_log, is_there) = (size(&log) > 0, path.exists());
     let is_known = || SIGNS.iter().any(|sign| path.with_file_name(sign).exists());
-    let detail = match (size(path), is_there) {
-        (0, true) if has_log => "the database is empty, but its write-ahead log is not",
-        (0, false) if has_log => "the database is gone, but its write-ahead log is not",
-        (0, true) if is_known() => {
-            "the database is empty, and what lies beside it is of a store that was not"
-        }
+    let damage = match (size(path), is_there) {
+        (0, true) if has_log => Damage::EmptyBesideLog,
+        (0, false) if has_log => Damage::GoneBesideLog,
+        (0, true) if is_known() => Damage::EmptyBesideSigns,
         _ => return Ok(()),
     };
-    Err(StoreError::Corrupt { path: path.to_path_buf(), detail: detail.to_owned() })
+    Err(StoreError::Corrupt { path: path.to_path_buf(), damage })
 }
 
 /// Refuses a rollback journal beside a database on record, which has a write-ahead log: SQLite would write the content
@@ -443,7 +441,7 @@ fn check_beginning(handle: &Handle, path: &Path) -> Result<(), StoreError> {
     {
         return Ok(());
     }
-    Err(StoreError::Corrupt { path: path.to_path_buf(), detail: "it is not a database".to_owned() })
+    Err(StoreError::Corrupt { path: path.to_path_buf(), damage: Damage::NoDatabase })
 }
 
 /// WAL needs to make files beside the database.

@@ -6,16 +6,21 @@ use callstack_core::frame::FrameNum;
 
 use crate::trust::Distrust;
 
+pub use causes::{Damage, Unrestorable};
+
+mod causes;
+
 /// A failure of the store.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// The file is no database of ours, or its pages are damaged.
-    #[error("the store {path} is damaged: {detail}")]
+    #[error("the store {path} is damaged: {damage}")]
     Corrupt {
         /// The database file.
         path: PathBuf,
-        /// The message of SQLite.
-        detail: String,
+        /// The sign of it.
+        #[source]
+        damage: Damage,
     },
     /// A newer callstack wrote the store.
     #[error("the store {path} has schema {found}, and this callstack knows schemas up to {known}")]
@@ -34,12 +39,13 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// The files of an open store are gone, and can't be made again.
-    #[error("the store {path} has vanished while it was in use, and can't be made again: {detail}")]
+    #[error("the store {path} has vanished while it was in use, and can't be made again: {cause}")]
     Vanished {
         /// The database file.
         path: PathBuf,
-        /// Why.
-        detail: String,
+        /// The obstacle.
+        #[source]
+        cause: Unrestorable,
     },
     /// Another store took the place of an open one. The next call continues with the new one.
     #[error("the store {path} was replaced by another one while it was in use")]
@@ -69,12 +75,12 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// The system did not let SQLite read or write.
-    #[error("the store {path} can't be used: {detail}")]
+    #[error("the store {path} can't be used: {source}")]
     System {
         /// The database file.
         path: PathBuf,
-        /// The message of SQLite.
-        detail: String,
+        /// The error of SQLite.
+        source: rusqlite::Error,
         /// Whether a write was refused. After a failed read, the content may be damaged or cut.
         writing: bool,
     },
@@ -138,7 +144,7 @@ pub(crate) fn at(path: &std::path::Path, source: rusqlite::Error) -> StoreError 
     let path = path.to_path_buf();
     match source.sqlite_error_code() {
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
-            StoreError::Corrupt { path, detail: source.to_string() }
+            StoreError::Corrupt { path, damage: source.into() }
         }
         Some(ErrorCode::DiskFull) => StoreError::Full { path },
         Some(ErrorCode::ReadOnly) => StoreError::ReadOnly { path },
@@ -148,7 +154,7 @@ pub(crate) fn at(path: &std::path::Path, source: rusqlite::Error) -> StoreError 
             | ErrorCode::CannotOpen
             | ErrorCode::PermissionDenied
             | ErrorCode::FileLockingProtocolFailed,
-        ) => StoreError::System { path, detail: source.to_string(), writing: is_of_write(&source) },
+        ) => StoreError::System { path, writing: is_of_write(&source), source },
         _ => StoreError::Database { path, source },
     }
 }
@@ -171,6 +177,7 @@ fn is_of_write(source: &rusqlite::Error) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::error::Error;
     use std::path::Path;
 
     use rusqlite::ffi;
@@ -192,6 +199,26 @@ mod tests {
                 matches!(error, StoreError::System { writing, .. } if writing == expected),
                 "{code}: {error:?}"
             );
+        }
+    }
+
+    #[test]
+    fn every_error_leads_to_the_one_of_sqlite() {
+        let codes = [ffi::SQLITE_NOTADB, ffi::SQLITE_IOERR_READ, ffi::SQLITE_ERROR];
+        for code in codes {
+            let source = || rusqlite::Error::SqliteFailure(ffi::Error::new(code), None);
+            let path = Path::new("/a/callstack.db");
+            let lost = StoreError::Vanished { path: path.into(), cause: at(path, source()).into() };
+            for error in [at(path, source()), lost] {
+                assert!(error.to_string().ends_with(&source().to_string()), "{error}");
+                let mut next: Option<&dyn Error> = Some(&error);
+                let mut causes = std::iter::from_fn(|| {
+                    next = next?.source();
+                    next
+                });
+                let known = causes.any(|cause| cause.downcast_ref() == Some(&source()));
+                assert!(known, "{code}: {error:?}");
+            }
         }
     }
 }

@@ -55,7 +55,7 @@ pub use callstack_plain_files as plain;
 pub use change::Change;
 pub use compactions::CompactionCounts;
 pub use delegations::StoredDelegation;
-pub use error::StoreError;
+pub use error::{Damage, StoreError, Unrestorable};
 pub use feed::{EventBatch, EventCursor, InvalidCursor, LoggedEvent};
 pub use frames::{Beside, SiblingCandidates, StatusCounts};
 pub use guard::Guard;

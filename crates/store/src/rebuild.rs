@@ -8,7 +8,7 @@ use callstack_core::frame::FrameNum;
 use rusqlite::types::{Value, ValueRef};
 
 use crate::change::Change;
-use crate::error::StoreError;
+use crate::error::{Damage, StoreError};
 use crate::frames::frame_num;
 use crate::kept;
 use crate::project;
@@ -163,8 +163,8 @@ impl Change<'_> {
         while let Some(row) = rows.next().map_err(failed)? {
             let seq: i64 = row.get(0).map_err(failed)?;
             if left == 0 || seq <= last {
-                let detail = "the log of events changes while it is read".to_owned();
-                return Err(StoreError::Corrupt { path: view.path.to_path_buf(), detail });
+                let (path, damage) = (view.path.to_path_buf(), Damage::ChangingLog);
+                return Err(StoreError::Corrupt { path, damage });
             }
             (left, last) = (left - 1, seq);
             let at = row.get(1).map_err(failed)?;

@@ -15,7 +15,7 @@ use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior};
 
 use crate::checkpoint::Stamp;
 use crate::connect::{BUSY, Open, connect, expected_key, open_database, write_back_at_end};
-use crate::error::{StoreError, at};
+use crate::error::{Damage, StoreError, Unrestorable, at};
 use crate::handle::{FileId, Handle};
 use crate::history::History;
 use crate::locate::prepare;
@@ -98,24 +98,25 @@ fn restore_from(
     absence: Absence,
     turns: &Turns,
 ) -> Result<Restored, StoreError> {
-    let gone = |detail: String| StoreError::Vanished { path: path.to_path_buf(), detail };
+    let gone = |cause: Unrestorable| StoreError::Vanished { path: path.to_path_buf(), cause };
+    let failed = |error: StoreError| gone(error.into());
     let folder = path.parent().unwrap_or(path);
     let project = folder.parent().unwrap_or(folder);
     if !project.is_dir() {
-        return Err(gone("its project is gone, too".to_owned()));
+        return Err(gone(Unrestorable::NoProject));
     }
     if let Some(trusted) = trusted {
         let is_own = !matches!(absence, Absence::Missing | Absence::Replaced);
-        trusted.settle(is_own).map_err(|error| gone(error.to_string()))?;
+        trusted.settle(is_own).map_err(failed)?;
     }
     wait_until_still(path);
-    prepare(project).map_err(|error| gone(error.to_string()))?;
+    prepare(project).map_err(failed)?;
     let owner = open.metadata();
     if let Some(owner) = &owner {
         // A folder of another member of the group is theirs.
         drop(share_folder(folder, owner));
     }
-    let alone = alone(&folder.join(LOCK)).map_err(|error| gone(error.to_string()))?;
+    let alone = alone(&folder.join(LOCK)).map_err(failed)?;
     if let Some(owner) = &owner {
         share(&alone, owner);
     }
@@ -154,7 +155,8 @@ fn restore_from(
             if trust::check_key(&found, path, expected.as_ref()).is_err()
                 && !is_without_events(&found)
             {
-                return Err(gone(Distrust::OtherDatabase { path: path.to_path_buf() }.to_string()));
+                let other = Distrust::OtherDatabase { path: path.to_path_buf() };
+                return Err(gone(other.into()));
             }
             // Nobody writes to it until it is replaced, if it is.
             let theirs = found
@@ -179,31 +181,29 @@ fn restore_from(
                 return Ok(Restored::Other(new));
             }
             ours?;
-            put(path, open)
-                .and_then(|()| trusted.map_or(Ok(()), Trusted::mark))
-                .map_err(|error| gone(error.to_string()))?;
+            put(path, open).and_then(|()| trusted.map_or(Ok(()), Trusted::mark)).map_err(failed)?;
             // Whoever waited for it finds that it is another file.
             drop(theirs);
             return finished(path, trusted, turns);
         }
     }
-    ours.map_err(|error| unreadable(path, absence, &error))?;
+    ours.map_err(|error| unreadable(path, absence, error))?;
     let put = put(path, open);
     if absence == Absence::WithoutLog && matches!(put, Err(StoreError::Corrupt { .. })) {
         // It was overwritten before its log was taken away.
         return overwritten::restore(path, trusted, open, turns, false);
     }
     put.map_err(|error| match absence {
-        Absence::Emptied => unreadable(path, absence, &error),
-        _ => gone(error.to_string()),
+        Absence::Emptied => unreadable(path, absence, error),
+        _ => failed(error),
     })?;
     finished(path, trusted, turns)
 }
 
 /// Has a database that may not be opened count as one that is gone.
-fn of_distrust(error: StoreError, gone: impl FnOnce(String) -> StoreError) -> StoreError {
+fn of_distrust(error: StoreError, gone: impl FnOnce(Unrestorable) -> StoreError) -> StoreError {
     match error {
-        StoreError::Distrusted(distrust) => gone(distrust.to_string()),
+        StoreError::Distrusted(distrust) => gone(distrust.into()),
         error => error,
     }
 }
@@ -237,13 +237,11 @@ fn finished(path: &Path, trusted: Option<&Trusted>, turns: &Turns) -> Result<Res
 }
 
 /// A store that was emptied in place loses everything that is not in the write-ahead log.
-fn unreadable(path: &Path, absence: Absence, error: &StoreError) -> StoreError {
+fn unreadable(path: &Path, absence: Absence, error: StoreError) -> StoreError {
     let path = path.to_path_buf();
     match absence {
-        Absence::Emptied => {
-            StoreError::Corrupt { path, detail: "it was emptied while it was in use".to_owned() }
-        }
-        _ => StoreError::Vanished { path, detail: error.to_string() },
+        Absence::Emptied => StoreError::Corrupt { path, damage: Damage::Emptied },
+        _ => StoreError::Vanished { path, cause: error.into() },
     }
 }
 
@@ -303,7 +301,7 @@ fn version(connection: &Connection) -> rusqlite::Result<i64> {
 pub(crate) fn copied(copy: &Path, from: &Connection) -> Result<(), StoreError> {
     let failed = |source| at(copy, source);
     let io = |source| StoreError::Io { path: copy.to_path_buf(), source };
-    let unreadable = |detail| Err(StoreError::Corrupt { path: copy.to_path_buf(), detail });
+    let unreadable = |damage| Err(StoreError::Corrupt { path: copy.to_path_buf(), damage });
     let newest = log_of(from).map_err(failed)?.newest;
     begin(copy)?;
     let mut to = open_database(copy)?;
@@ -315,10 +313,10 @@ pub(crate) fn copied(copy: &Path, from: &Connection) -> Result<(), StoreError> {
     let damage: String =
         to.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(failed)?;
     if damage != "ok" {
-        return unreadable(damage);
+        return unreadable(Damage::Checked(damage));
     }
     if log_of(&to).map_err(failed)?.newest < newest {
-        return unreadable("its newest events are missing".to_owned());
+        return unreadable(Damage::EventsMissing);
     }
     to.close().map_err(|(_, source)| failed(source))?;
     let copy = open_plain(OpenOptions::new().write(true), copy);

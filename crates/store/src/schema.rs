@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rusqlite::{Connection, TransactionBehavior};
 
-use crate::error::{StoreError, at};
+use crate::error::{Damage, StoreError, at};
 use crate::trust::DatabaseKey;
 
 /// Migration `n` brings a store of version `n` to `n + 1`. Entries are only ever added.
@@ -91,10 +91,7 @@ fn check(
         tables == 0
     };
     if !empty && application != APPLICATION_ID {
-        return Err(StoreError::Corrupt {
-            path: path.to_path_buf(),
-            detail: "it is a database of another program".to_owned(),
-        });
+        return Err(StoreError::Corrupt { path: path.to_path_buf(), damage: Damage::Foreign });
     }
     if version > VERSION {
         return Err(StoreError::Newer { path: path.to_path_buf(), found: version, known: VERSION });

@@ -232,8 +232,8 @@ fn a_backup_that_is_copied_over_while_several_processes_work_leaves_one_store_or
         drop(store);
         let store = match Store::open_unchecked(&project.folder()) {
             Ok(store) => store,
-            Err(StoreError::Corrupt { detail, .. }) => {
-                println!("`{way}`: the store is refused: {detail}");
+            Err(StoreError::Corrupt { damage, .. }) => {
+                println!("`{way}`: the store is refused: {damage}");
                 continue;
             }
             Err(error) => panic!("{way}: {error:?}"),

@@ -8,6 +8,8 @@ pub(crate) mod user;
 
 use std::collections::BTreeSet;
 use std::ffi::{OsStr, OsString};
+use std::fmt::Display;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
@@ -235,10 +237,17 @@ pub(crate) enum GitError {
     Refused(String),
     /// It took too long.
     Slow,
+    /// The system did not let it be called.
+    Uncallable(io::Error),
     /// The call itself did not work.
     Broken(String),
-    /// Our own file can't be written, for this reason.
-    Unwritable(String),
+    /// Our own file can't be written.
+    Unwritable {
+        /// The file or folder.
+        path: PathBuf,
+        /// The error of the system.
+        source: io::Error,
+    },
     /// There is something else in place of our own file.
     Foreign(String),
 }
@@ -246,19 +255,23 @@ pub(crate) enum GitError {
 impl GitError {
     pub(crate) fn into_error(self) -> EngineError {
         let off = "Frames work without it; with STACK_ROLLBACK=off it is not called at all.";
-        let (kind, message, hint) = match self {
-            Self::NotThere => (Kind::Internal, "git is not there".to_owned(), off),
-            Self::Refused(words) => (Kind::Internal, format!("git refused: {words}"), off),
-            Self::Slow => (Kind::Unavailable, "git took too long".to_owned(), off),
-            Self::Broken(why) => (Kind::Internal, format!("git could not be called: {why}"), off),
-            Self::Unwritable(why) => {
-                (Kind::Internal, why, "States of files are kept there: make it writable.")
+        let uncalled = |why: &dyn Display| format!("git could not be called: {why}");
+        let internal = |message| EngineError::new(Kind::Internal, message);
+        match self {
+            Self::NotThere => internal("git is not there".to_owned()).with_hint(off),
+            Self::Refused(words) => internal(format!("git refused: {words}")).with_hint(off),
+            Self::Slow => EngineError::new(Kind::Unavailable, "git took too long").with_hint(off),
+            Self::Uncallable(error) => internal(uncalled(&error)).with_hint(off).caused_by(error),
+            Self::Broken(why) => internal(uncalled(&why)).with_hint(off),
+            Self::Unwritable { path, source } => {
+                let message = format!("{} can't be written: {source}", path.display());
+                internal(message)
+                    .with_hint("States of files are kept there: make it writable.")
+                    .caused_by(source)
             }
-            Self::Foreign(why) => {
-                (Kind::Internal, why, "States of files are kept there: look at it, and remove it.")
-            }
-        };
-        EngineError::new(kind, message).with_hint(hint)
+            Self::Foreign(why) => internal(why)
+                .with_hint("States of files are kept there: look at it, and remove it."),
+        }
     }
 }
 

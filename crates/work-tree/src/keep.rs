@@ -29,7 +29,7 @@ impl Shadow {
     pub(crate) fn keep_only(&self, states: &[String], until: Instant) -> Result<(), GitError> {
         let _alone = self.alone(until)?;
         // If the search takes too long, it is not repeated at once.
-        File::create(self.folder().join(MARK)).map_err(|error| self.unwritable(&error))?;
+        File::create(self.folder().join(MARK)).map_err(|error| self.unwritable(error))?;
         let old: Vec<_> =
             self.loose().filter(|(_, file)| age(file).is_some_and(|age| age > AGE)).collect();
         if old.is_empty() {

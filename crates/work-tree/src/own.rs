@@ -23,9 +23,9 @@ pub(crate) const LOCK: &str = "callstack.lock";
 
 /// Makes sure that the folder is there, and that its lock is a file in it.
 pub(crate) fn enter(folder: &Path) -> Result<(), GitError> {
-    fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))?;
+    fs::create_dir_all(folder).map_err(|error| unwritable(folder, error))?;
     is_folder(folder)?;
-    restrict(folder).map_err(|error| unwritable(folder, &error))?;
+    restrict(folder).map_err(|error| unwritable(folder, error))?;
     let lock = folder.join(LOCK);
     match fs::symlink_metadata(&lock) {
         Ok(metadata) if !metadata.is_file() => {
@@ -41,7 +41,7 @@ pub(crate) fn ensure(folder: &Path) -> Result<(), GitError> {
     for name in FOLDERS {
         let inner = folder.join(name);
         if !is_folder(&inner)? {
-            fs::create_dir_all(&inner).map_err(|error| unwritable(&inner, &error))?;
+            fs::create_dir_all(&inner).map_err(|error| unwritable(&inner, error))?;
         }
     }
     clear(folder, |name| FILES.contains(&name) || name.starts_with(OURS))?;
@@ -54,7 +54,7 @@ pub(crate) fn ensure(folder: &Path) -> Result<(), GitError> {
         [("config", CONFIGURATION), ("HEAD", HEAD), ("info/attributes", ATTRIBUTES)]
     {
         let file = folder.join(name);
-        keep(&file, content).map_err(|error| unwritable(&file, &error))?;
+        keep(&file, content).map_err(|error| unwritable(&file, error))?;
     }
     Ok(())
 }
@@ -65,18 +65,18 @@ pub(crate) fn is_folder(path: &Path) -> Result<bool, GitError> {
         Ok(metadata) if metadata.is_dir() => Ok(true),
         Ok(_) => Err(GitError::Foreign(format!("{} is no folder", path.display()))),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-        Err(error) => Err(unwritable(path, &error)),
+        Err(error) => Err(unwritable(path, error)),
     }
 }
 
 /// Returns the failure to write a path.
-pub(crate) fn unwritable(path: &Path, error: &io::Error) -> GitError {
-    GitError::Unwritable(format!("{} can't be written: {error}", path.display()))
+pub(crate) fn unwritable(path: &Path, source: io::Error) -> GitError {
+    GitError::Unwritable { path: path.to_path_buf(), source }
 }
 
 /// Removes unknown files, and anything that is not a file in the place of one. Our calls never read unknown folders.
 fn clear(folder: &Path, is_known: impl Fn(&str) -> bool) -> Result<(), GitError> {
-    let failed = |error| unwritable(folder, &error);
+    let failed = |error| unwritable(folder, error);
     for entry in fs::read_dir(folder).map_err(failed)? {
         let entry = entry.map_err(failed)?;
         let kind = entry.file_type().map_err(failed)?;

@@ -168,7 +168,7 @@ impl Aside {
             let (new, old) = (folder(NEW)?, folder(OLD)?);
             Ok((root, new, old))
         };
-        let (project, new, old) = opened().map_err(|error| own::unwritable(&path, &error))?;
+        let (project, new, old) = opened().map_err(|error| own::unwritable(&path, error))?;
         let (taken, left, reported) = (Vec::new(), Vec::new(), BTreeSet::new());
         Ok(Self { project, new, old, path, taken, left, reported, is_needed: false })
     }

@@ -100,13 +100,13 @@ impl Shadow {
     pub(crate) fn alone(&self, until: Instant) -> Result<File, GitError> {
         own::enter(&self.folder)?;
         let lock = File::create(self.folder.join(own::LOCK));
-        let lock = lock.map_err(|error| self.unwritable(&error))?;
+        let lock = lock.map_err(|error| self.unwritable(error))?;
         loop {
             match lock.try_lock() {
                 Ok(()) => break,
                 Err(TryLockError::WouldBlock) if Instant::now() < until => thread::sleep(LOOK),
                 Err(TryLockError::WouldBlock) => return Err(GitError::Slow),
-                Err(TryLockError::Error(error)) => return Err(self.unwritable(&error)),
+                Err(TryLockError::Error(error)) => return Err(self.unwritable(error)),
             }
         }
         own::ensure(&self.folder)?;
@@ -121,7 +121,7 @@ impl Shadow {
 
     fn remove(&self, file: &str) -> Result<(), GitError> {
         match fs::remove_file(self.folder.join(file)) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(self.unwritable(&error)),
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(self.unwritable(error)),
             _ => Ok(()),
         }
     }
@@ -177,7 +177,7 @@ impl Shadow {
         *safe = Some((committed, state.to_owned()));
     }
 
-    pub(crate) fn unwritable(&self, error: &io::Error) -> GitError {
+    pub(crate) fn unwritable(&self, error: io::Error) -> GitError {
         own::unwritable(&self.folder, error)
     }
 }

@@ -36,6 +36,7 @@ pub(crate) fn run(
             format!("a client can't be served any more: {error}"),
             "A program with agents starts this command; `callstack init mcp` tells it how.",
         )
+        .caused_by(error)
         .into()
     })
 }

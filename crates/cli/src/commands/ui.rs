@@ -47,7 +47,7 @@ pub(crate) fn run(
     callstack_ui::run(engine, Box::new(caller), options).map_err(|error| {
         let kind = Kind::Unavailable;
         let message = format!("the terminal can't be used: {error}");
-        EngineError::new(kind, message).into()
+        EngineError::new(kind, message).caused_by(error).into()
     })
 }
 

@@ -103,8 +103,8 @@ impl Operate for Stack {
                 "Restart the host after an update of callstack.",
             )
         };
-        let reached: Reached =
-            serde_json::from_value(token).map_err(|error| unknown(&error.to_string()))?;
+        let reached: Reached = serde_json::from_value(token)
+            .map_err(|error| unknown(&error.to_string()).caused_by(error))?;
         let tool = meant(engine.dialect(), &reached.op).ok_or_else(|| unknown(&reached.op))?;
         let mut answer = tool.resume(engine, caller, reached.token, outcome)?;
         if let Some(next) = &mut answer.next {

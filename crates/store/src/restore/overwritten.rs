@@ -16,7 +16,7 @@ use crate::connect::{
     BUSY, Open, are_logs_lost, configure, connect, expected_key, is_log_empty, is_unused,
     open_database, uses_log, write_back_at_end,
 };
-use crate::error::{StoreError, at};
+use crate::error::{Damage, StoreError, at};
 use crate::handle::Handle;
 use crate::history::History;
 use crate::plain::open_plain;
@@ -143,9 +143,7 @@ fn refuse_foreign(path: &Path, expected: Option<&DatabaseKey>) -> Result<(), Sto
 }
 
 fn refused(path: &Path) -> StoreError {
-    let detail = "it was overwritten while it was in use, and what is there now is no whole store"
-        .to_owned();
-    StoreError::Corrupt { path: path.to_path_buf(), detail }
+    StoreError::Corrupt { path: path.to_path_buf(), damage: Damage::Overwritten }
 }
 
 /// Finds a state in which everything belongs together, and puts it at `path`. None if there is none. If `must_replace`,

@@ -15,7 +15,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::{DatabaseKey, Trusted};
 use crate::elsewhere::salts_in_use;
-use crate::error::StoreError;
+use crate::error::{Damage, StoreError};
 use crate::handle::{FileId, Handle};
 use crate::messages::hex;
 use crate::plain::open_plain;
@@ -120,8 +120,8 @@ impl LogMark {
             if ends_alike(&log_path, &header, pages).map_err(failed)? {
                 self.write(path, log, &header)?;
             } else if begun.elapsed() > PATIENCE {
-                let detail = "another program has written to its write-ahead log".to_owned();
-                return Err(StoreError::Corrupt { path: path.to_path_buf(), detail });
+                let (path, damage) = (path.to_path_buf(), Damage::ForeignLog);
+                return Err(StoreError::Corrupt { path, damage });
             } else {
                 // Another process may have begun the log again since, and is about to mark it.
                 std::thread::sleep(PAUSE);

@@ -33,7 +33,7 @@ pub(super) fn run(
     std::os::unix::process::CommandExt::process_group(&mut command, 0);
     let mut child = command.spawn().map_err(|error| match error.kind() {
         ErrorKind::NotFound => GitError::NotThere,
-        _ => GitError::Broken(error.to_string()),
+        _ => GitError::Uncallable(error),
     })?;
     if let Some(mut stdin) = child.stdin.take() {
         // It may stop reading; its status says why.
@@ -67,7 +67,7 @@ fn outcome(
             Ok(Some(status)) => break status,
             Ok(None) if Instant::now() < until => thread::sleep(LOOK),
             Ok(None) => return Err(GitError::Slow),
-            Err(error) => return Err(GitError::Broken(error.to_string())),
+            Err(error) => return Err(GitError::Uncallable(error)),
         }
     };
     let answered = match answered {

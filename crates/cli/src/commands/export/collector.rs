@@ -100,13 +100,13 @@ fn first(
 }
 
 /// Returns the failure to send spans, of which so many were sent before.
-pub(super) fn unsent(error: &SendError, before: usize) -> EngineError {
+pub(super) fn unsent(error: SendError, before: usize) -> EngineError {
     let message = match before {
         0 => format!("no span was sent: {error}"),
         _ => format!("only {before} spans were sent: {error}"),
     };
     let hint = "See that the collector runs and takes OTLP over HTTP there, then send them again: spans keep their ids.";
-    EngineError::new(Kind::Unavailable, message).with_hint(hint)
+    EngineError::new(Kind::Unavailable, message).with_hint(hint).caused_by(error)
 }
 
 /// Returns the failure that a collector took only some spans.

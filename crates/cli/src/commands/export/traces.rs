@@ -154,7 +154,7 @@ pub(super) fn send(
         let Some(session) = engine.trace(&traced, place)? else { continue };
         let of_session = collector
             .send(&about, &session)
-            .map_err(|error| collector::unsent(&error, sent.spans))?;
+            .map_err(|error| collector::unsent(error, sent.spans))?;
         sessions += 1;
         sent.spans += of_session.spans;
         sent.rejected += of_session.rejected;
