@@ -33,6 +33,8 @@ pub enum SentPart {
     Ours {
         /// The text.
         text: String,
+        /// The part that it replaces, by the place of its message and its own there, if it does.
+        instead_of: Option<(usize, usize)>,
     },
 }
 
@@ -111,12 +113,16 @@ impl<'a> Request<'a> {
             }
             FoldOp::Replace { message, part, text } => {
                 if let Some(part) = self.part(message, part) {
-                    *part = SentPart::Ours { text: text.clone() };
+                    let instead_of = match part {
+                        SentPart::Own { message, part, .. } => Some((*message, *part)),
+                        SentPart::Ours { instead_of, .. } => *instead_of,
+                    };
+                    *part = SentPart::Ours { text: text.clone(), instead_of };
                 }
             }
             FoldOp::Append { message, text } => {
                 if let Some(parts) = self.parts_of(message) {
-                    parts.push(SentPart::Ours { text: text.clone() });
+                    parts.push(SentPart::Ours { text: text.clone(), instead_of: None });
                 }
             }
             FoldOp::Join { message, to } => {
@@ -161,7 +167,7 @@ impl<'a> Request<'a> {
         for (place, parts) in self.parts.into_iter().enumerate() {
             messages.extend(parts.map(|parts| SentMessage { place, is_ours: false, parts }));
             for text in self.inserted.remove(&place).unwrap_or_default() {
-                let parts = vec![SentPart::Ours { text }];
+                let parts = vec![SentPart::Ours { text, instead_of: None }];
                 messages.push(SentMessage { place, is_ours: true, parts });
             }
         }

@@ -47,7 +47,7 @@ fn is_same(transcript: &[Message], host: &Part, read: &SentPart) -> bool {
                 && host.output == *output
                 && host.added == *added
         }
-        SentPart::Ours { text } => {
+        SentPart::Ours { text, .. } => {
             matches!(&host.body, PartBody::Text { synthetic: true, head, .. } if head == text)
         }
     }

@@ -60,7 +60,7 @@ fn seen(transcript: &[Message], message: SentMessage) -> Seen {
             let output = matches!(body, PartBody::Tool(_)).then_some(whole);
             SeenPart { id: Some(id), output, text: None }
         }
-        SentPart::Ours { text } => SeenPart { id: None, output: None, text: Some(text) },
+        SentPart::Ours { text, .. } => SeenPart { id: None, output: None, text: Some(text) },
     };
     let id = (!message.is_ours).then(|| transcript[message.place].id.clone());
     Seen { id, parts: message.parts.into_iter().map(part).collect() }

@@ -338,7 +338,7 @@ impl MessageView {
         let (mut tokens, mut parts) = (0, Vec::new());
         for part in &sent.parts {
             match part {
-                SentPart::Ours { text } => {
+                SentPart::Ours { text, .. } => {
                     tokens += estimate_tokens(text) as u64;
                     let frame = match request.source_of_text(text) {
                         Source::Fold(frame) => frame,

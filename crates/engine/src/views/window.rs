@@ -290,7 +290,7 @@ impl ReadSession {
 /// Estimated tokens of the messages of a request.
 fn estimated(session: &ReadSession, request: &Request) -> u64 {
     let part = |part: &SentPart| match part {
-        SentPart::Ours { text } => estimate_tokens(text) as u64,
+        SentPart::Ours { text, .. } => estimate_tokens(text) as u64,
         SentPart::Own { message, part, output, added } => {
             let json = &session.messages[request.place_of(*message)].json;
             let body = &request.transcript[*message].parts[*part].body;
@@ -340,7 +340,7 @@ fn pieces(session: &ReadSession, request: &Request, shortening: Shortening) -> V
             };
         for part in &sent.parts {
             match part {
-                SentPart::Ours { text } => {
+                SentPart::Ours { text, .. } => {
                     let (kind, frame) = match request.source_of_text(text) {
                         Source::Fold(frame) => (WindowKind::Results, frame),
                         _ => (WindowKind::Notes, None),

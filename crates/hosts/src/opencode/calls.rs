@@ -193,7 +193,7 @@ fn lines(transcript: &[Message], pieces: &[Vec<Piece>], sent: &[SentMessage]) ->
             for (at, part) in message.parts.iter().enumerate() {
                 leave(next_own(at), &mut lines);
                 match part {
-                    SentPart::Ours { text } => lines.push(added("user", text)),
+                    SentPart::Ours { text, .. } => lines.push(added("user", text)),
                     SentPart::Own { message, part, output, added: more } => {
                         let id = &transcript[*message].parts[*part].id;
                         for piece in pieces[*message].iter().filter(|piece| piece.id == *id) {

@@ -26,7 +26,7 @@ use crate::sent_messages::SentMessages;
 use crate::session::{Call, Session};
 
 use refold::{Due, Reach};
-use sent::{At, Changed, Sent};
+use sent::{Changed, Sent};
 
 /// The parts of finished work that stay.
 #[derive(Clone, Copy, Debug)]
@@ -111,7 +111,7 @@ struct Work<'s> {
     shown: SentMessages,
     done: usize,
     /// The messages by their ids.
-    places: At,
+    places: HashMap<String, usize>,
     /// The newest time that is known up to each message.
     times: Vec<i64>,
     frames: Vec<Frame>,
@@ -372,7 +372,7 @@ impl<'s> Work<'s> {
                 }
             }
         }
-        self.sent.fold(self.session, reach.from, &self.places, &folded.ops);
+        self.sent.fold(self.session, reach, &folded.ops);
     }
 
     fn folded(&self, window: usize) -> Folded {
@@ -413,7 +413,7 @@ impl<'s> Work<'s> {
 
     fn is_folded_right(&mut self) -> bool {
         let folded = self.folded(0);
-        self.sent.is_folded_by(self.session, &self.places, &folded.ops)
+        self.sent.is_folded_by(self.session, &folded.ops)
     }
 
     /// Masks the outputs that are due. The announcement of outputs that leave under pressure, some hundred tokens, is

@@ -3,11 +3,13 @@
 
 use std::collections::HashMap;
 
+use callstack_core::fold::{SentMessage, SentPart, sent};
 use callstack_core::framing::Speaker;
 use callstack_core::masking::subject::{self, replaced};
 use callstack_core::masking::{Batch, LINE, Limits, Output, Request, due};
 use callstack_core::transcript::{FoldOp, Message, PartBody, Role};
 
+use super::refold::Reach;
 use crate::item::{ItemNum, Items};
 use crate::session::{Piece, PieceKind, Session};
 
@@ -22,8 +24,8 @@ pub(super) struct Slot {
     pub is_whole: bool,
 }
 
-/// The pieces of messages, and whether each stays.
-type Pieces = Vec<Vec<(Piece, bool)>>;
+/// The pieces of messages; none of a message that is not sent.
+type Pieces = Vec<Option<Vec<Piece>>>;
 
 #[derive(Debug)]
 pub(super) struct Sent {
@@ -180,78 +182,85 @@ impl Sent {
     }
 
     /// Sends the messages from a place on as they were recorded, except for these operations.
-    pub(super) fn fold(&mut self, session: &mut Session, from: usize, at: &At, ops: &[FoldOp]) {
-        let mut pieces = self.folded(session, from, at, ops);
-        let first = self.hollow.partition_point(|(place, _)| *place < from);
+    pub(super) fn fold(&mut self, session: &mut Session, reach: Reach, ops: &[FoldOp]) {
+        let mut pieces = self.folded(session, reach, ops);
+        let first = self.hollow.partition_point(|(place, _)| *place < reach.from);
         for (place, gone) in &mut self.hollow[first..] {
-            let pieces = &mut pieces[*place - from];
-            *gone |= pieces.is_empty();
+            let pieces = &mut pieces[*place - reach.from];
+            *gone |= pieces.is_none();
             if *gone {
-                pieces.clear();
+                *pieces = None;
             }
         }
-        let slots = self.slots_of(session, from, &pieces);
-        self.replace(&session.items, from, &slots);
+        let slots = self.slots_of(session, reach.from, &pieces);
+        self.replace(&session.items, reach.from, &slots);
     }
 
     /// Whether the request is the same if everything is folded again with these operations.
-    pub(super) fn is_folded_by(&self, session: &mut Session, at: &At, ops: &[FoldOp]) -> bool {
-        let pieces = self.folded(session, 0, at, ops);
+    pub(super) fn is_folded_by(&self, session: &mut Session, ops: &[FoldOp]) -> bool {
+        let pieces = self.folded(session, Reach { from: 0, window: 0 }, ops);
         self.slots_of(session, 0, &pieces) == self.slots
     }
 
     fn slots_of(&self, session: &Session, from: usize, pieces: &Pieces) -> Vec<Slot> {
-        let all = (from..).zip(pieces).flat_map(|(place, pieces)| {
-            let stay = pieces.iter().filter(|(_, stays)| *stays);
-            stay.map(move |(piece, _)| (place, *piece))
-        });
+        let all = (from..).zip(pieces);
+        let all = all.flat_map(|(place, it)| it.iter().flatten().map(move |piece| (place, *piece)));
         let is_whole =
             |place: usize, piece: &Piece| session.pieces[self.shown[place]].contains(piece);
         all.map(|(place, piece)| Slot { piece, place, is_whole: is_whole(place, &piece) }).collect()
     }
 
-    fn folded(&self, session: &mut Session, from: usize, at: &At, ops: &[FoldOp]) -> Pieces {
-        let whole =
-            |number: &usize| session.pieces[*number].iter().map(|piece| (*piece, true)).collect();
-        let mut pieces: Pieces = self.shown[from..].iter().map(whole).collect();
-        for op in ops {
-            self.apply(session, from, at, op, &mut pieces);
+    /// The pieces of the messages from a place on after these operations.
+    fn folded(&self, session: &mut Session, reach: Reach, ops: &[FoldOp]) -> Pieces {
+        let mut pieces: Pieces = vec![None; self.shown.len() - reach.from];
+        for SentMessage { place, is_ours, parts } in sent(&self.transcript[reach.window..], ops) {
+            let Some(at) = (reach.window + place).checked_sub(reach.from) else { continue };
+            let sent = pieces[at].get_or_insert_default();
+            for part in &parts {
+                self.add_pieces(session, reach.window, place, part, sent);
+            }
+            debug_assert!(!is_ours || parts.len() == 1, "a message of ours has one text");
         }
         pieces
     }
 
-    fn apply(&self, session: &mut Session, from: usize, at: &At, op: &FoldOp, pieces: &mut Pieces) {
-        let place = |id: &String| self.place(*at.get(id)?)?.checked_sub(from);
-        match op {
-            FoldOp::Cut { from, to } => {
-                let Some(to) = place(to) else { return };
-                let from = place(from).unwrap_or_default();
-                pieces[from..=to].iter_mut().for_each(Vec::clear);
+    /// Adds the pieces of a part that is sent with the message at `place` in the window.
+    fn add_pieces(
+        &self,
+        session: &mut Session,
+        window: usize,
+        place: usize,
+        part: &SentPart,
+        sent: &mut Vec<Piece>,
+    ) {
+        let pieces_of = |message: usize, part: usize| {
+            let number = self.shown[window + message];
+            session.pieces[number].iter().filter(move |piece| piece.part == part).copied()
+        };
+        match part {
+            // A replay names no steps, so that nothing stands after an output.
+            SentPart::Own { message, part, output, .. } => {
+                let own: Vec<Piece> = pieces_of(*message, *part).collect();
+                sent.extend(own.into_iter().map(|piece| match output {
+                    Some(text) if piece.kind == PieceKind::Result => {
+                        Piece { item: session.items.instead(piece.item, text), ..piece }
+                    }
+                    _ => piece,
+                }));
             }
-            FoldOp::Keep { message, parts } => {
-                let Some(at) = place(message) else { return };
-                for (piece, stays) in &mut pieces[at] {
-                    *stays &= parts.contains(&piece.part.to_string());
-                }
+            SentPart::Ours { text, instead_of: Some((message, part)) } => {
+                let own: Vec<Piece> = pieces_of(*message, *part).collect();
+                sent.extend(
+                    own.into_iter().map(|piece| Piece {
+                        item: session.items.instead(piece.item, text),
+                        ..piece
+                    }),
+                );
             }
-            FoldOp::Output { message, part, text } | FoldOp::Replace { message, part, text } => {
-                let Some(at) = place(message) else { return };
-                let is_output = matches!(op, FoldOp::Output { .. });
-                let found = pieces[at].iter_mut().find(|(piece, _)| {
-                    piece.part.to_string() == *part
-                        && (piece.kind == PieceKind::Result) == is_output
-                });
-                if let Some((piece, _)) = found {
-                    piece.item = session.items.instead(piece.item, text);
-                }
-            }
-            // A replay names no steps, and nothing pops in it.
-            FoldOp::AddToOutput { .. } | FoldOp::Join { .. } => {}
-            FoldOp::Append { message, text } | FoldOp::Insert { after: message, text } => {
-                let Some(at) = place(message) else { return };
+            SentPart::Ours { text, instead_of: None } => {
+                let message = &self.transcript[window + place].id;
                 let item = session.items.ours(&format!("{message}/callstack"), text);
-                let piece = Piece { part: usize::MAX, kind: PieceKind::Words, item };
-                pieces[at].push((piece, true));
+                sent.push(Piece { part: usize::MAX, kind: PieceKind::Words, item });
             }
         }
     }
@@ -350,9 +359,6 @@ impl Sent {
         Changed { at, removed, added }
     }
 }
-
-/// The numbers of messages by their ids.
-pub(super) type At = HashMap<String, usize>;
 
 fn is_hollow(message: &Message) -> bool {
     let thinks = |body: &PartBody| matches!(body, PartBody::Reasoning { .. });
