@@ -135,7 +135,7 @@ pub(crate) fn threshold(settings: &AutonomySettings, kind: SuggestionKind) -> u8
 impl Queries {
     /// Returns the present settings for what callstack does unasked.
     pub(crate) fn autonomy(&self) -> Result<AutonomySettings, EngineError> {
-        Ok(self.kernel.current_settings()?.autonomy.clone())
+        Ok(self.kernel.read(|view| self.kernel.settings_in(view))?.autonomy.clone())
     }
 }
 

@@ -6,7 +6,7 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use callstack_store::{StoreError, open_plain, share_file_in};
 
@@ -25,6 +25,8 @@ const REST: u32 = 10;
 const RETRY: Duration = Duration::from_secs(5);
 /// The longest time that one process may keep others waiting.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// The pause before the next look whether it has ended.
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// The work of each run; it keeps its state in between.
 pub(crate) type Work = Box<dyn FnMut() -> Result<(), EngineError>>;
@@ -207,24 +209,23 @@ impl Shared {
     }
 }
 
-/// Locks a file that all processes of a project share, waiting a while for its holder: by the machine's clock, since no
-/// other one makes another process faster. The lock is released when the
+/// Locks a file that all processes of a project share, waiting a while for its holder. The lock is released when the
 /// result is dropped. The file is for its owner only, as are all beside it.
-pub(crate) fn exclusive(path: &Path) -> Result<File, EngineError> {
+pub(crate) fn exclusive(path: &Path, world: &dyn World) -> Result<File, EngineError> {
     let failed = |source| StoreError::Io { path: path.to_path_buf(), source };
     let mut options = OpenOptions::new();
     options.create(true).append(true);
     let file = open_plain(&mut options, path).map_err(failed)?;
     share_file_in(path.parent().unwrap_or(path), &file);
-    let begun = Instant::now();
+    let until = world.elapsed() + PATIENCE;
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(file),
             Err(TryLockError::Error(source)) => return Err(failed(source).into()),
-            Err(TryLockError::WouldBlock) if begun.elapsed() > PATIENCE => {
-                return Err(StoreError::Busy { path: path.to_path_buf() }.into());
-            }
-            Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(5)),
+            Err(TryLockError::WouldBlock) => match world.left(until) {
+                None => return Err(StoreError::Busy { path: path.to_path_buf() }.into()),
+                Some(left) => std::thread::sleep(left.min(PAUSE)),
+            },
         }
     }
 }
@@ -281,5 +282,47 @@ mod tests {
             world.pass(step);
         }
         until(2);
+    }
+
+    #[test]
+    fn a_lock_is_waited_for_until_its_holder_has_had_the_time_that_it_may_take() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("lock");
+        let (world, waits) = (Simulated::default(), Arc::new(AtomicUsize::new(0)));
+        let held = exclusive(&path, &world).unwrap();
+        let other = std::thread::spawn({
+            let (path, waits) = (path.clone(), Waits(world.clone(), Arc::clone(&waits)));
+            move || exclusive(&path, &waits).map(drop)
+        });
+        while waits.load(Ordering::Relaxed) < 3 {
+            std::thread::yield_now();
+        }
+        world.pass(PATIENCE);
+        let late = other.join().unwrap().unwrap_err();
+        assert!(matches!(late.cause(), Some(StoreError::Busy { .. })), "{late:?}");
+        drop(held);
+        exclusive(&path, &world).unwrap();
+    }
+
+    /// A world that counts how often it is asked whether to wait on.
+    struct Waits(Simulated, Arc<AtomicUsize>);
+
+    impl World for Waits {
+        fn now(&self) -> i64 {
+            self.0.now()
+        }
+
+        fn id(&self, prefix: &str) -> String {
+            self.0.id(prefix)
+        }
+
+        fn elapsed(&self) -> Duration {
+            self.0.elapsed()
+        }
+
+        fn left(&self, until: Duration) -> Option<Duration> {
+            self.1.fetch_add(1, Ordering::Relaxed);
+            self.0.left(until)
+        }
     }
 }

@@ -122,7 +122,12 @@ impl Compactions {
         let asked = asked(caller, &frame, Some(completion), None, requested);
         self.kernel.write(|change| {
             // A frame that could not end now could not end with a summary either.
-            decide(&change.view(), &pop, &self.kernel.env().settings().limits, self.kernel.now())?;
+            decide(
+                &change.view(),
+                &pop,
+                &self.kernel.settings_in(&change.view())?.limits,
+                self.kernel.now(),
+            )?;
             Ok::<_, EngineError>(change.append(self.kernel.now(), &[asked])?)
         })?;
         Ok(frame)

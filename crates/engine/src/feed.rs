@@ -1,6 +1,5 @@
 //! The event log as other programs follow it: see `docs/events.md`.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use callstack_core::frame::FrameNum;
@@ -95,12 +94,12 @@ impl Queries {
         after: EventCursor,
         limit: usize,
     ) -> Result<EventBatch<FeedEvent>, EngineError> {
-        masked(self.kernel.store().events_after(after, limit)?)
+        masked(self.kernel.events_after(after, limit)?)
     }
 
     /// A watch of the events after a place.
     pub(crate) fn watch_events(&self, after: EventCursor) -> EventWatch {
-        EventWatch(Watch::new(Arc::clone(self.kernel.store()), after))
+        EventWatch(self.kernel.watch_events(after))
     }
 }
 

@@ -100,7 +100,9 @@ impl ResultsMaker {
         ending: Status,
         later: bool,
     ) -> Result<Generation, EngineError> {
-        let limit = i64::from(self.kernel.current_settings()?.summarizer.time_limit);
+        let limit = i64::from(
+            self.kernel.read(|view| self.kernel.settings_in(view))?.summarizer.time_limit,
+        );
         self.make_until(frame, ending, later, self.kernel.now().saturating_add(limit))
     }
 
@@ -195,7 +197,7 @@ impl ResultsMaker {
         span: &[Activity],
         until: i64,
     ) -> Result<Option<SummaryRequest>, EngineError> {
-        let settings = self.kernel.current_settings()?.summarizer.clone();
+        let settings = self.kernel.read(|view| self.kernel.settings_in(view))?.summarizer.clone();
         if span.is_empty() || !settings.is_set() || self.summarizer.get().is_none() {
             return Ok(None);
         }

@@ -78,10 +78,10 @@ impl Imports {
     pub(crate) fn would_import(&self, paths: &[PathBuf]) -> Result<ImportSummary, EngineError> {
         let paths = if paths.is_empty() { self.own_sources()? } else { paths.to_vec() };
         let (mut summary, frames) = gathered(&paths, self.kernel.now())?;
-        let limits = self.kernel.env().settings().limits;
-        summary.counts = self
-            .kernel
-            .read(|view| Ok::<_, EngineError>(import(view, &frames, &limits)?.counts))?;
+        summary.counts = self.kernel.read(|view| {
+            let limits = self.kernel.settings_in(view)?.limits;
+            Ok::<_, EngineError>(import(view, &frames, &limits)?.counts)
+        })?;
         Ok(summary)
     }
 
@@ -105,8 +105,8 @@ impl Imports {
     }
 
     fn take_over(&self, frames: &Import) -> Result<ImportCounts, EngineError> {
-        let limits = self.kernel.env().settings().limits;
         self.kernel.write(|change| {
+            let limits = self.kernel.settings_in(&change.view())?.limits;
             let takeover = import(&change.view(), frames, &limits)?;
             let last = change.view().latest_session()?;
             for (at, event) in &takeover.events {

@@ -4,7 +4,9 @@
 //! [`Kernel`] begin them.
 
 pub(crate) mod configuration;
+pub(crate) mod connection;
 pub(crate) mod outside;
+mod upkeep;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,11 +19,12 @@ use callstack_core::dialect::Dialect;
 use callstack_core::event::Event;
 use callstack_core::log_line::LogLine;
 use callstack_core::subagent::SkippedPattern;
-use callstack_store::{Change, Guard, Health, Rebuilt, Store, StoreError, Trusted, View};
+use callstack_store::{Change, Guard, StoreError, Trusted, View};
 
 use crate::error::EngineError;
 use crate::files;
 use crate::kernel::configuration::{LayeredSettings, Reread};
+use crate::kernel::connection::Connection;
 use crate::kernel::outside::Outside;
 use crate::logging::Log;
 use crate::settings::Settings;
@@ -48,7 +51,7 @@ pub(crate) struct Kernel {
     pub(crate) env: Arc<Env>,
     /// Ends before the store does.
     guard: OnceLock<Guard>,
-    pub(crate) store: Arc<Store>,
+    connection: Connection,
     trusted: Arc<Trusted>,
     /// The generation of the store that conversations were read from.
     generation: Arc<AtomicU64>,
@@ -80,9 +83,9 @@ impl Env {
         &self.project
     }
 
-    /// Returns the settings of this process, without those that are set in the store:
-    /// [`crate::Engine::current_settings`].
-    pub(crate) fn settings(&self) -> &Settings {
+    /// Returns the settings that the process began with. Those that count are returned by
+    /// [`settings_in`](Self::settings_in).
+    pub(crate) fn initial_settings(&self) -> &Settings {
         &self.settings
     }
 
@@ -134,15 +137,16 @@ impl Kernel {
     ) -> Result<Self, EngineError> {
         let (project, folder) = (trusted.project().to_path_buf(), trusted.folder());
         callstack_store::prepare(&project)?;
-        let store = Arc::new(Store::open(&trusted)?);
+        let connection = Connection::open(&trusted)?;
         let trusted = Arc::new(trusted);
         // A store that can't be read reports that at the next call that needs it.
-        let stored = store.read(|view| Ok::<_, EngineError>(view.settings()?)).unwrap_or_default();
+        let stored =
+            connection.read(|view| Ok::<_, EngineError>(view.settings()?)).unwrap_or_default();
         let settings_now = settings.overlaid(&stored)?;
         let dialect = settings_now.profile.dialect();
         let log = Log::new(&folder, settings_now.kept.log, dialect);
-        store.observe(log.observer());
-        let generation = Arc::new(AtomicU64::new(store.turns().generation()));
+        connection.observe(log.observer());
+        let generation = Arc::new(AtomicU64::new(connection.turns().generation()));
         for skipped in settings_now.subagents.skipped() {
             log.write(world.now(), &pattern_skipped(&skipped));
         }
@@ -160,7 +164,7 @@ impl Kernel {
         Ok(Self {
             env,
             guard: OnceLock::new(),
-            store,
+            connection,
             trusted,
             generation,
             notices: Mutex::default(),
@@ -176,7 +180,7 @@ impl Kernel {
     ) -> Result<T, E> {
         #[cfg(test)]
         self.transactions.reads.fetch_add(1, Ordering::Relaxed);
-        self.store.read(read)
+        self.connection.read(read)
     }
 
     /// Changes the store in one transaction, which is on the disk once this returns without an error.
@@ -186,22 +190,12 @@ impl Kernel {
     ) -> Result<T, E> {
         #[cfg(test)]
         self.transactions.writes.fetch_add(1, Ordering::Relaxed);
-        self.store.write(write)
+        self.connection.write(write)
     }
 
-    /// Returns the store itself, for work without a transaction: its checks, its files, its removal of texts.
-    pub(crate) fn store(&self) -> &Arc<Store> {
-        &self.store
-    }
-
-    /// Has the files of the store looked after while this process does not use it.
-    pub(crate) fn guard(&self) -> &Guard {
-        self.guard.get_or_init(|| Guard::of(&self.store))
-    }
-
-    /// Whether the store can be read but not changed.
-    pub(crate) fn is_read_only(&self) -> bool {
-        self.store.is_read_only()
+    /// Returns the connection, for what works with those of threads as well.
+    pub(crate) fn connection(&self) -> &Connection {
+        &self.connection
     }
 
     /// Returns the environment of parts that begin no transactions.
@@ -249,51 +243,29 @@ impl Kernel {
         self.env.settings_in(view)
     }
 
-    /// The database file.
-    pub(crate) fn store_path(&self) -> &Path {
-        self.store.path()
-    }
-
     /// Returns the settings of this store, by the names of their variables. They override the user's own
     /// configuration, until they are reset.
     pub(crate) fn stored_settings(&self) -> Result<BTreeMap<String, String>, EngineError> {
-        self.store.read(|view| Ok(view.settings()?))
+        self.read(|view| Ok(view.settings()?))
     }
 
     /// Sets a setting of the store, or resets it. The caller has to check whether the value makes sense.
     pub(crate) fn set_setting(&self, name: &str, value: Option<&str>) -> Result<(), EngineError> {
         let event = Event::SettingSet { name: name.to_owned(), value: value.map(str::to_owned) };
-        self.store
-            .write(|change| Ok::<_, EngineError>(change.append(self.env.now(), &[event])?))?;
+        self.write(|change| Ok::<_, EngineError>(change.append(self.env.now(), &[event])?))?;
+        if !matches!(name, "STACK_LOG" | "STACK_SUBAGENT_PATTERNS") {
+            return Ok(());
+        }
+        let settings = self.read(|view| self.settings_in(view))?;
         if name == "STACK_LOG" {
-            self.env.log.enable(self.current_settings()?.kept.log);
+            self.env.log.enable(settings.kept.log);
         }
         if name == "STACK_SUBAGENT_PATTERNS" {
-            for skipped in self.current_settings()?.subagents.skipped() {
+            for skipped in settings.subagents.skipped() {
                 self.env.log_now(&pattern_skipped(&skipped));
             }
         }
         Ok(())
-    }
-
-    /// Checks the store. Changes nothing.
-    pub(crate) fn check(&self) -> Result<Health, EngineError> {
-        Ok(self.store.check()?)
-    }
-
-    /// Derives the store's tables from its events; those that can't be read are left out.
-    pub(crate) fn rebuild(&self) -> Result<Rebuilt, EngineError> {
-        Ok(self.store.rebuild()?)
-    }
-
-    /// Whether nothing was ever done in the store.
-    pub(crate) fn is_unused(&self) -> Result<bool, EngineError> {
-        self.store.read(|view| Ok(view.revision()? == 0 && view.message_sizes()?.0 == 0))
-    }
-
-    /// Messages in the store, their bytes as they came and as they are stored.
-    pub(crate) fn message_sizes(&self) -> Result<(u64, u64, u64), EngineError> {
-        self.store.read(|view| Ok(view.message_sizes()?))
     }
 }
 

@@ -10,10 +10,11 @@ use std::ops::ControlFlow;
 use callstack_core::frame::{Frame, FrameNum};
 use callstack_core::search::Query;
 use callstack_core::transcript::Span;
-use callstack_store::{MessageRange, Store, StoreError, StoredMessage};
+use callstack_store::{MessageRange, StoreError, StoredMessage};
 use serde_json::Value;
 
 use crate::error::EngineError;
+use crate::kernel::connection::Connection;
 use crate::queries::Queries;
 use crate::search::find;
 use crate::work::pieces;
@@ -90,7 +91,7 @@ impl Queries {
         let query = query.transpose()?;
         let (mut count, mut last, mut next) = (0, 0, None);
         let total =
-            visit(self.kernel.store(), frame.num, request.from, request.versions, |entry| {
+            visit(self.kernel.connection(), frame.num, request.from, request.versions, |entry| {
                 let holds = |query| find(query, &entry.message.json, request.reveal).is_some();
                 if !query.as_ref().is_none_or(holds) {
                     return Ok(ControlFlow::Continue(()));
@@ -157,13 +158,13 @@ const AT_ONCE: u64 = 32;
 
 /// No transaction is open while `see` runs: it may wait for a reader.
 fn visit<E: From<StoreError>>(
-    store: &Store,
+    connection: &Connection,
     frame: FrameNum,
     from: u64,
     versions: bool,
     mut see: impl FnMut(LogEntry) -> Result<ControlFlow<()>, E>,
 ) -> Result<u64, E> {
-    let pieces = store.read(|view| pieces(view, frame))?;
+    let pieces = connection.read(|view| pieces(view, frame))?;
     let total = pieces.iter().map(|it| it.range.messages()).sum();
     let mut before = 0;
     for piece in pieces {
@@ -173,7 +174,8 @@ fn visit<E: From<StoreError>>(
         let mut at = first.saturating_add(skipped).min(last);
         while at < last {
             let to = last.min(at + AT_ONCE);
-            let messages = store.read(|view| view.messages_between(session, (at, to), versions))?;
+            let messages =
+                connection.read(|view| view.messages_between(session, (at, to), versions))?;
             for message in messages {
                 let position = before + message.seq - first;
                 let message = piece.narrowed(message);

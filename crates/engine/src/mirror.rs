@@ -19,15 +19,17 @@ use std::time::SystemTime;
 use callstack_core::dialect::Dialect;
 use callstack_core::event::Event;
 use callstack_core::secrets::forms;
-use callstack_store::{Store, StoreError, Trusted};
+use callstack_store::{StoreError, Trusted};
 
 use crate::background::{self, Background};
 use crate::error::EngineError;
 use crate::kernel::Env;
+use crate::kernel::connection::Connection;
 use crate::layout::{self, Durably, FRAMES, Present, STATE};
 use crate::settings::Settings;
 use crate::state::{FrameMetadata, StackState};
 use crate::unfinished;
+use crate::world::World;
 
 /// The file in the store's folder that a writer locks.
 const LOCK: &str = "files.lock";
@@ -40,19 +42,21 @@ pub(crate) struct Mirror {
 }
 
 /// The source and the target of the files.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 struct Ends {
     trusted: Arc<Trusted>,
+    world: Arc<dyn World>,
     /// Those of the process, without the store's own.
     settings: Settings,
 }
 
 impl Mirror {
     pub(crate) fn new(trusted: &Arc<Trusted>, env: &Env) -> Self {
-        let ends = Ends { trusted: Arc::clone(trusted), settings: env.settings().clone() };
+        let (world, settings) = (env.shared_world(), env.initial_settings().clone());
+        let ends = Ends { trusted: Arc::clone(trusted), world, settings };
         let background = Background::when_quiet("files", env.shared_world(), move || {
             let folders = [Dialect::Stack, Dialect::Flame].map(Folder::of);
-            let mut writer = Writer { ends: ends.clone(), store: None, folders };
+            let mut writer = Writer { ends: ends.clone(), connection: None, folders };
             Box::new(move || writer.write())
         });
         Self { project: trusted.project().to_path_buf(), background }
@@ -118,7 +122,7 @@ type Stamp = Option<(SystemTime, u64)>;
 
 struct Writer {
     ends: Ends,
-    store: Option<Store>,
+    connection: Option<Connection>,
     folders: [Folder; 2],
 }
 
@@ -173,18 +177,19 @@ impl Masks {
 
 impl Writer {
     fn write(&mut self) -> Result<(), EngineError> {
-        let lock = background::exclusive(&self.ends.trusted.folder().join(LOCK))?;
+        let lock =
+            background::exclusive(&self.ends.trusted.folder().join(LOCK), &*self.ends.world)?;
         let outcome = self.write_alone();
         drop(lock);
         outcome
     }
 
     fn write_alone(&mut self) -> Result<(), EngineError> {
-        let store = match &self.store {
-            Some(store) => store,
-            None => self.store.insert(Store::open(&self.ends.trusted.again()?)?),
+        let connection = match &self.connection {
+            Some(connection) => connection,
+            None => self.connection.insert(Connection::another(&self.ends.trusted)?),
         };
-        let read = store.read(|view| {
+        let read = connection.read(|view| {
             let settings = self.ends.settings.overlaid(&view.settings()?)?;
             if !settings.kept.files {
                 return Ok(None);
@@ -319,11 +324,12 @@ impl Folder {
 /// another store.
 pub(crate) fn remove(
     trusted: &Trusted,
+    world: &dyn World,
     identity: Option<&str>,
 ) -> Result<Option<bool>, EngineError> {
     let folder = layout::folder(trusted.project());
     let older = layout::flame_folder(trusted.project());
-    let lock = background::exclusive(&trusted.folder().join(LOCK))?;
+    let lock = background::exclusive(&trusted.folder().join(LOCK), world)?;
     let removed = remove_from(&folder, identity)?;
     let older_removed = remove_from(&older, identity)?;
     drop(lock);

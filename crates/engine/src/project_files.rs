@@ -20,8 +20,8 @@ impl ProjectFiles {
     pub(crate) fn new(kernel: &Arc<Kernel>) -> Self {
         let logs = LogFiles::new(kernel.trusted(), kernel.env().shared_world());
         let mirror = Mirror::new(kernel.trusted(), kernel.env());
-        kernel.store().observe(mirror.observer());
-        kernel.store().observe(logs.observer());
+        kernel.connection().observe(mirror.observer());
+        kernel.connection().observe(logs.observer());
         Self { kernel: Arc::clone(kernel), logs, mirror }
     }
 
@@ -65,6 +65,6 @@ impl ProjectFiles {
     /// there are none.
     pub(crate) fn remove_files(&self) -> Result<Option<bool>, EngineError> {
         let identity = self.kernel.read(|view| Ok::<_, EngineError>(view.identity()?))?;
-        mirror::remove(self.kernel.trusted(), identity.as_deref())
+        mirror::remove(self.kernel.trusted(), self.kernel.world(), identity.as_deref())
     }
 }

@@ -241,26 +241,26 @@ impl Purges {
             }
             Ok(plan.purge(by))
         };
-        self.kernel.store().purge(self.kernel.now(), due, &|view, span| {
-            self.contexts.returned_again(view, span, Saying::Later)
-        })?;
+        self.kernel
+            .purge(due, &|view, span| self.contexts.returned_again(view, span, Saying::Later))?;
         let emptied = plan.purge("").emptied();
         let purged = emptied.iter().chain(&plan.removed.titles).chain(&plan.removed.results);
         let forgotten = self.kernel.env().log.forget(&purged.copied().collect(), plan.session());
         // No writer may bring back texts that it read before, nor leave a file that was not there when the plan was
         // made.
-        let lock = files::alone(&self.kernel.env().folder)?;
+        let lock = files::alone(&self.kernel.env().folder, self.kernel.world())?;
         for frame in &plan.frames {
             files::remove(&self.kernel.project().join(log_path(*frame)))?;
         }
         files::remove_unfinished(&self.kernel.env().folder)?;
         drop(lock);
         // Logs of other frames hold the messages as well: of frames around it, or within a session.
-        files::write_due(self.kernel.store(), self.kernel.project(), &self.kernel.env().folder)?;
-        let erased = self.kernel.store().erase()?;
+        let folders = (self.kernel.project(), self.kernel.env().folder.as_path());
+        files::write_due(self.kernel.connection(), folders, self.kernel.world())?;
+        let erased = self.kernel.erase()?;
         // The rest is removed even if a log can't be changed.
         forgotten?;
-        let unreadable = self.kernel.store().unreadable_events()?;
+        let unreadable = self.kernel.unreadable_events()?;
         Ok(PurgeOutcome { plan, erased: erased == Erased::Wholly, unreadable })
     }
 }

@@ -7,10 +7,11 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use callstack_core::event::Event;
-use callstack_store::{Change, MessageBody, Store, StoreError, Turns};
+use callstack_store::{Change, MessageBody, StoreError, Turns};
 
 use crate::error::EngineError;
 use crate::kernel::Kernel;
+use crate::kernel::connection::Connection;
 use crate::search;
 use crate::work::pieces;
 use crate::world::{Waited, World};
@@ -104,17 +105,17 @@ impl Recorder {
         observer: impl Fn(&[(i64, Event)]) + Send + Sync + 'static,
     ) -> Result<Self, StoreError> {
         let (trusted, generation) = (kernel.trusted(), Arc::clone(kernel.generation()));
-        let store = Store::open(&trusted.again()?)?;
-        store.observe(observer);
-        let newest = store.read(|view| view.newest_event().map(|newest| newest.seq))?;
+        let connection = Connection::another(trusted)?;
+        connection.observe(observer);
+        let newest = connection.read(|view| view.newest_event().map(|newest| newest.seq))?;
         let queue = Mutex::new(Queue { newest, ..Queue::default() });
-        let (turns, changed) = (store.turns(), Condvar::new());
+        let (turns, changed) = (connection.turns(), Condvar::new());
         let world = kernel.env().shared_world();
         let shared = Arc::new(Shared { world, turns, generation, queue, changed });
         let writer = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
             .name("recorder".to_owned())
-            .spawn(move || writer.write_all(&store))
+            .spawn(move || writer.write_all(&connection))
             .map_err(|source| StoreError::Io { path: trusted.folder(), source })?;
         Ok(Self { shared, thread: Some(thread) })
     }
@@ -206,9 +207,9 @@ impl Shared {
         queue
     }
 
-    fn write_all(&self, store: &Store) {
+    fn write_all(&self, connection: &Connection) {
         let mut is_behind = false;
-        while let Some(batches) = self.next(store, &mut is_behind) {
+        while let Some(batches) = self.next(connection, &mut is_behind) {
             // A host shows everything again to a store that has replaced another one.
             let now = self.turns.generation();
             let handed = batches.len() as u64;
@@ -216,7 +217,7 @@ impl Shared {
                 batches.into_iter().filter(|batch| batch.generation == now).collect();
             let dropped = handed - batches.len() as u64;
             let outcome =
-                store.write(|change| batches.iter().try_for_each(|batch| batch.write(change)));
+                connection.write(|change| batches.iter().try_for_each(|batch| batch.write(change)));
             let mut queue = self.lock();
             if dropped > 0 {
                 queue.written += dropped;
@@ -249,7 +250,7 @@ impl Shared {
     }
 
     /// Returns all waiting batches, for one transaction: a whole backlog takes one sync of the disk. None at the end.
-    fn next(&self, store: &Store, is_behind: &mut bool) -> Option<Vec<Batch>> {
+    fn next(&self, connection: &Connection, is_behind: &mut bool) -> Option<Vec<Batch>> {
         let mut queue = self.lock();
         let until = self.world.elapsed() + REST;
         while queue.batches.is_empty() {
@@ -264,7 +265,7 @@ impl Shared {
             queue = after;
             if waited == Waited::Over {
                 drop(queue);
-                self.index(store);
+                self.index(connection);
                 *is_behind = false;
                 queue = self.lock();
             }
@@ -273,12 +274,12 @@ impl Shared {
     }
 
     /// Indexes written messages, as long as none waits to be written.
-    fn index(&self, store: &Store) {
+    fn index(&self, connection: &Connection) {
         let more_urgent = || {
             let queue = self.lock();
             queue.closed || !queue.batches.is_empty()
         };
         // The next search catches up with messages that can't be indexed now.
-        drop(search::index(store, search::SHORT_STEP, more_urgent));
+        drop(search::index(connection, search::SHORT_STEP, more_urgent));
     }
 }

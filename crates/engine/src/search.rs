@@ -9,12 +9,13 @@ use std::path::Path;
 use callstack_core::frame::{Frame, FrameNum, Status};
 use callstack_core::search::{Match, Query};
 use callstack_core::secrets::mask;
-use callstack_store::{Store, StoreError};
+use callstack_store::StoreError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::finding::Finding;
 use crate::error::EngineError;
+use crate::kernel::connection::Connection;
 use crate::queries::Queries;
 pub(crate) use texts::{role, texts};
 
@@ -137,13 +138,13 @@ pub struct MessageFound {
 /// Indexes everything that is stored, so many bytes in each transaction. `more_urgent` is asked in between whether to
 /// stop.
 pub(crate) fn index(
-    store: &Store,
+    connection: &Connection,
     step: usize,
     mut more_urgent: impl FnMut() -> bool,
 ) -> Result<(), StoreError> {
-    let is_behind = || store.read(|view| -> Result<bool, StoreError> { view.is_behind() });
+    let is_behind = || connection.read(|view| -> Result<bool, StoreError> { view.is_behind() });
     while is_behind()? && !more_urgent() {
-        store.write(|change| change.index(step, &searchable))?;
+        connection.write(|change| change.index(step, &searchable))?;
     }
     Ok(())
 }
@@ -174,7 +175,7 @@ impl Queries {
         })?;
         if !self.kernel.is_read_only() {
             let mut steps = if request.depth == Depth::Quick { STEPS } else { usize::MAX };
-            index(self.kernel.store(), STEP, || {
+            index(self.kernel.connection(), STEP, || {
                 steps -= 1;
                 steps == 0
             })?;

@@ -48,7 +48,7 @@ pub struct ChildSession {
 impl Queries {
     /// Returns the present settings of child sessions' frames.
     pub(crate) fn subagent_settings(&self) -> Result<SubagentSettings, EngineError> {
-        let settings = self.kernel.current_settings()?;
+        let settings = self.kernel.read(|view| self.kernel.settings_in(view))?;
         let subagents = settings.subagents.clone();
         Ok(SubagentSettings { enabled: subagents.enabled && settings.frame_mode, ..subagents })
     }

@@ -95,7 +95,7 @@ impl SystemPrompts {
             (conversation.epoch().to_owned(), mark)
         };
         let guidance = guidance(self.kernel.dialect());
-        let placement = self.kernel.current_settings()?.placement;
+        let placement = self.kernel.read(|view| self.kernel.settings_in(view))?.placement;
         let slot = RenderedSlot::System(epoch);
         if placement == Placement::Output
             && let Some(kept) = self.kernel.read(|view| view.render(&request.session, &slot))?

@@ -46,13 +46,13 @@ impl Presence {
     /// Checks before a request of a host that the store is still there, and makes it again if it is not. If another
     /// store has replaced it, the state of the old one is forgotten, and the host is asked for everything.
     pub(crate) fn attend(&self) -> Result<(), EngineError> {
-        match self.kernel.store().look() {
+        match self.kernel.look_after_files() {
             Ok(()) | Err(StoreError::Replaced { .. }) => {}
             Err(error) => return Err(error.into()),
         }
         self.forget_replaced();
         self.forget_purged()?;
-        let incidents = self.kernel.store().incidents();
+        let incidents = self.kernel.incidents();
         if !incidents.is_empty() {
             self.kernel.env().log.reopen();
         }
@@ -94,8 +94,7 @@ impl Presence {
 
     /// Forgets conversations if another store has taken the place of the one that they were read from. True if so.
     pub(crate) fn forget_replaced(&self) -> bool {
-        let generation = self.kernel.store().turns().generation();
-        let is_another = self.kernel.generation().swap(generation, Ordering::Relaxed) != generation;
+        let is_another = self.kernel.was_replaced();
         if is_another {
             for conversation in lock(&self.sessions.conversations).values_mut() {
                 *conversation = Arc::new(Mutex::new(Conversation::forgotten()));

@@ -11,7 +11,7 @@ use std::time::Duration;
 use callstack_core::event::{Event, FileMoment};
 use callstack_core::frame::FrameNum;
 use callstack_core::log_line::LogLine;
-use callstack_store::{Store, StoreError, Trusted, View};
+use callstack_store::{StoreError, Trusted, View};
 use places::Places;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,6 +20,7 @@ use crate::background::{Background, Work};
 use crate::call::Answer;
 use crate::error::{EngineError, Kind};
 use crate::kernel::Kernel;
+use crate::kernel::connection::Connection;
 use crate::lock::lock;
 use crate::world::World;
 pub(crate) use places::StateAt;
@@ -225,8 +226,9 @@ impl Recording {
         if !self.work_tree.is_crowded() {
             return Ok(());
         }
-        let store = Store::open(&self.trusted.again()?)?;
-        let mut needed = store.read(|view| Ok::<_, EngineError>(view.needed_file_states()?))?;
+        let connection = Connection::another(&self.trusted)?;
+        let mut needed =
+            connection.read(|view| Ok::<_, EngineError>(view.needed_file_states()?))?;
         needed.extend(lock(&self.places).states());
         self.work_tree.keep_only(&needed, PATIENCE)
     }
@@ -263,7 +265,9 @@ impl FileStates {
     /// Checks that states of the project's files can be recorded, where they should be.
     pub(crate) fn check_work_tree(&self) -> Result<(), EngineError> {
         match self.recording.get() {
-            Some(recording) if self.kernel.current_settings()?.kept.rollback => {
+            Some(recording)
+                if self.kernel.read(|view| self.kernel.settings_in(view))?.kept.rollback =>
+            {
                 recording.work_tree().check(PATIENCE)
             }
             _ => Ok(()),
@@ -317,7 +321,7 @@ impl FileStates {
         if recording.shared.rests(self.kernel.world().now()) {
             return;
         }
-        let recorded = match self.kernel.current_settings() {
+        let recorded = match self.kernel.read(|view| self.kernel.settings_in(view)) {
             Ok(settings) if settings.kept.rollback => {
                 recording.shared.record(self.kernel.world().now())
             }

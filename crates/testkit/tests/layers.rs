@@ -348,6 +348,31 @@ fn only_what_stands_on_the_engine_names_it() {
     }
 }
 
+/// Whether code names the store itself, with which transactions are begun.
+fn names_store(code: &str) -> bool {
+    let words = |text: &str| {
+        text.split(|it: char| !(it.is_alphanumeric() || it == '_')).any(|word| word == "Store")
+    };
+    let is_named = |rest: &str| match rest.strip_prefix('{') {
+        Some(list) => words(list.split('}').next().unwrap_or_default()),
+        None => rest.split(|it: char| !it.is_alphanumeric()).next() == Some("Store"),
+    };
+    code.split("callstack_store::").skip(1).any(is_named)
+}
+
+#[test]
+fn only_the_kernel_has_the_store() {
+    for (file, code) in code() {
+        let is_kernel = file == "kernel.rs" || file.starts_with("kernel/");
+        assert!(is_kernel || !names_store(&code), "{file} names the store");
+    }
+    assert!(names_store("use callstack_store::{Change, Store, View};"));
+    assert!(names_store("use callstack_store::Store;"));
+    assert!(names_store("callstack_store::Store::open(&trusted)"));
+    assert!(!names_store("use callstack_store::{StoreError, View};\nRefusal::Store(error)"));
+    assert!(!names_store("use callstack_store::StoreError;\nRefusal::Store(error)"));
+}
+
 #[test]
 fn a_use_of_a_higher_layer_and_a_circle_are_found() {
     let written = |them: &[(&str, &[&str])]| -> Uses {

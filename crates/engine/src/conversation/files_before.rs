@@ -61,7 +61,9 @@ impl StepQueries {
         session: &str,
         first: &Anchor,
     ) -> Result<Option<(FileMoment, String)>, EngineError> {
-        if self.files.recording.get().is_none() || !self.kernel.current_settings()?.kept.rollback {
+        if self.files.recording.get().is_none()
+            || !self.kernel.read(|view| self.kernel.settings_in(view))?.kept.rollback
+        {
             return Ok(None);
         }
         let conversation = self.sessions.conversation(session);

@@ -115,7 +115,11 @@ impl WorkFraming {
         let conversation = self.sessions.conversation(session);
         let mut conversation = lock(&conversation);
         self.sessions.load_spans(&mut conversation, session)?;
-        self.follow_work(&mut conversation, session, &*self.kernel.current_settings()?)?;
+        self.follow_work(
+            &mut conversation,
+            session,
+            &*self.kernel.read(|view| self.kernel.settings_in(view))?,
+        )?;
         self.rest(&mut conversation, session)
     }
 
@@ -148,7 +152,7 @@ impl WorkFraming {
         let conversation = self.sessions.conversation(session);
         let mut conversation = lock(&conversation);
         self.sessions.load_spans(&mut conversation, session)?;
-        let settings = self.kernel.current_settings()?;
+        let settings = self.kernel.read(|view| self.kernel.settings_in(view))?;
         self.follow_work(&mut conversation, session, &settings)?;
         let Some(framer) = &mut conversation.framing.framer else { return Ok(()) };
         framer.hand_on();

@@ -15,7 +15,7 @@ use crate::queries::Queries;
 impl Queries {
     /// Whether agents work in frames in this project.
     pub(crate) fn frame_mode(&self) -> Result<bool, EngineError> {
-        Ok(self.kernel.current_settings()?.frame_mode)
+        Ok(self.kernel.read(|view| self.kernel.settings_in(view))?.frame_mode)
     }
 }
 

@@ -175,7 +175,7 @@ impl Takeovers {
         let mut counts = takeover.counts;
         counts.frames = frames()?.saturating_sub(before);
         if counts.sessions > 0 {
-            search::index(self.kernel.store(), search::STEP, || false)?;
+            search::index(self.kernel.connection(), search::STEP, || false)?;
         }
         Ok(counts)
     }
@@ -434,7 +434,7 @@ impl<'a> Takeover<'a> {
             }
         }
         parts.sessions.load_spans(&mut conversation, id)?;
-        let settings = parts.kernel.current_settings()?;
+        let settings = parts.kernel.read(|view| parts.kernel.settings_in(view))?;
         let is_due = parts.framing.follow_work(&mut conversation, id, &settings)?;
         if is_due || way.unwritten.iter().map(|(_, body)| body.json.len()).sum::<usize>() > STEP {
             self.counts.messages += way.write(parts)?;

@@ -41,7 +41,7 @@ impl Engine {
 
     /// Returns the present settings.
     pub fn current_settings(&self) -> Result<Arc<Settings>, EngineError> {
-        self.kernel.current_settings()
+        self.kernel.read(|view| self.kernel.settings_in(view))
     }
 
     /// Returns the notices about the store for the user, each once.

@@ -48,7 +48,7 @@ impl Engine {
 
     /// Returns the settings of this process, without those that are set in the store: [`Engine::current_settings`].
     pub fn settings(&self) -> &Settings {
-        self.kernel.env().settings()
+        self.kernel.env().initial_settings()
     }
 
     /// Every setting, in the table's order.
@@ -131,7 +131,7 @@ impl Engine {
 
     /// Whether the store can be read but not changed.
     pub fn is_read_only(&self) -> bool {
-        self.kernel.store().is_read_only()
+        self.kernel.is_read_only()
     }
 
     /// Has a host show a notice to the user.

@@ -138,7 +138,8 @@ impl Env {
         self.reread.get_or_init(|| Box::new(reread));
     }
 
-    /// The same within a transaction. Reads a small table, and rebuilds only changed settings.
+    /// Returns the present settings, as a transaction shows them. Reads a small table, and rebuilds only changed
+    /// settings.
     pub(crate) fn settings_in(&self, view: &View<'_>) -> Result<Arc<Settings>, EngineError> {
         let stored = view.settings()?;
         let mut laid = lock(&self.laid);
@@ -161,11 +162,6 @@ impl Env {
 }
 
 impl Kernel {
-    /// Returns the present settings.
-    pub(crate) fn current_settings(&self) -> Result<Arc<Settings>, EngineError> {
-        self.read(|view| self.env.settings_in(view))
-    }
-
     /// Every setting, in the table's order.
     pub(crate) fn configuration(&self) -> Result<Vec<Configured>, EngineError> {
         let stored = self.stored_settings()?;

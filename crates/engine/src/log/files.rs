@@ -12,11 +12,12 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use callstack_core::control::escape_text;
 use callstack_core::event::Event;
 use callstack_core::frame::FrameNum;
-use callstack_store::{LOGS, Store, StoreError, Trusted, log_path, share_file_in, share_folder_in};
+use callstack_store::{LOGS, StoreError, Trusted, log_path, share_file_in, share_folder_in};
 
 use super::markdown;
 use crate::background::{self, Background};
 use crate::error::EngineError;
+use crate::kernel::connection::Connection;
 use crate::layout::restrict;
 use crate::logging::unwritable;
 use crate::unfinished;
@@ -38,10 +39,11 @@ impl LogFiles {
     /// The logs of a project.
     pub(crate) fn new(trusted: &Arc<Trusted>, world: Arc<dyn World>) -> Self {
         let look = Arc::new(AtomicBool::new(false));
-        let trusted = Arc::clone(trusted);
+        let (trusted, clock) = (Arc::clone(trusted), Arc::clone(&world));
         let wanted = Arc::clone(&look);
         let background = Background::when_quiet("logs", world, move || {
-            let mut writer = Writer { trusted: Arc::clone(&trusted), store: None };
+            let (trusted, world) = (Arc::clone(&trusted), Arc::clone(&clock));
+            let mut writer = Writer { trusted, world, connection: None };
             let wanted = Arc::clone(&wanted);
             Box::new(move || writer.write(wanted.swap(false, Ordering::Relaxed)))
         });
@@ -89,36 +91,41 @@ fn concerns(event: &Event) -> bool {
 
 struct Writer {
     trusted: Arc<Trusted>,
-    store: Option<Store>,
+    world: Arc<dyn World>,
+    connection: Option<Connection>,
 }
 
 impl Writer {
     fn write(&mut self, look: bool) -> Result<(), EngineError> {
-        let store = match &self.store {
-            Some(store) => store,
-            None => self.store.insert(Store::open(&self.trusted.again()?)?),
+        let connection = match &self.connection {
+            Some(connection) => connection,
+            None => self.connection.insert(Connection::another(&self.trusted)?),
         };
         let (project, folder) = (self.trusted.project(), self.trusted.folder());
         if look {
-            remove_left_over(&folder)?;
+            remove_left_over(&folder, &*self.world)?;
         }
-        want_missing(store, project, if look { u32::MAX } else { LOOKED_AT })?;
-        write_due(store, project, &folder)
+        want_missing(connection, project, if look { u32::MAX } else { LOOKED_AT })?;
+        write_due(connection, (project, &folder), &*self.world)
     }
 }
 
 /// Writes the logs that are due.
-pub(crate) fn write_due(store: &Store, project: &Path, folder: &Path) -> Result<(), EngineError> {
-    let next = |after| store.read(|view| Ok::<_, EngineError>(view.log_due(after)?));
+pub(crate) fn write_due(
+    connection: &Connection,
+    (project, folder): (&Path, &Path),
+    world: &dyn World,
+) -> Result<(), EngineError> {
+    let next = |after| connection.read(|view| Ok::<_, EngineError>(view.log_due(after)?));
     let mut due = next(0)?;
     let mut outcome = Ok(());
     while let Some(log) = due {
-        let lock = alone(folder)?;
+        let lock = alone(folder, world)?;
         // Another process may have written it while this one waited.
         if next(log.frame.0 - 1)? == Some(log) {
-            let written = write_one(store, log.frame, &project.join(log_path(log.frame)));
+            let written = write_one(connection, log.frame, &project.join(log_path(log.frame)));
             match written {
-                Ok(()) => store.write(|change| change.log_written(log))?,
+                Ok(()) => connection.write(|change| change.log_written(log))?,
                 // One that can't be written doesn't keep the others from being written.
                 Err(error) => outcome = outcome.and(Err(error)),
             }
@@ -130,17 +137,17 @@ pub(crate) fn write_due(store: &Store, project: &Path, folder: &Path) -> Result<
 }
 
 /// Keeps all others from writing logs, for as long as the result is held.
-pub(crate) fn alone(folder: &Path) -> Result<fs::File, EngineError> {
-    background::exclusive(&folder.join(LOCK))
+pub(crate) fn alone(folder: &Path, world: &dyn World) -> Result<fs::File, EngineError> {
+    background::exclusive(&folder.join(LOCK), world)
 }
 
-fn write_one(store: &Store, frame: FrameNum, path: &Path) -> Result<(), EngineError> {
+fn write_one(connection: &Connection, frame: FrameNum, path: &Path) -> Result<(), EngineError> {
     let folder = path.parent().unwrap_or(path);
     let failed = |error: io::Error| unwritable(path, error);
     prepare(folder).map_err(failed)?;
     let mut file = unfinished::builder().tempfile_in(folder).map_err(failed)?;
     let mut out = BufWriter::new(file.as_file_mut());
-    let (frame, parent, evidence) = store.read(|view| {
+    let (frame, parent, evidence) = connection.read(|view| {
         let evidence = view.evidence(frame)?;
         let frame = view.frame(frame)?;
         let parent = frame.parent.map(|parent| view.frame(parent)).transpose()?;
@@ -148,7 +155,7 @@ fn write_one(store: &Store, frame: FrameNum, path: &Path) -> Result<(), EngineEr
     })?;
     let head = markdown::head(&frame, parent.as_ref(), &evidence);
     out.write_all(escape_text(&head).as_bytes()).map_err(failed)?;
-    super::visit(store, frame.num, 1, false, |entry| {
+    super::visit(connection, frame.num, 1, false, |entry| {
         let text = entry.to_markdown(false);
         out.write_all(escape_text(&text).as_bytes()).map_err(failed)?;
         Ok::<_, EngineError>(ControlFlow::Continue(()))
@@ -177,10 +184,10 @@ fn prepare(folder: &Path) -> io::Result<()> {
 }
 
 /// Removes files of a writer that was killed.
-fn remove_left_over(folder: &Path) -> Result<(), EngineError> {
+fn remove_left_over(folder: &Path, world: &dyn World) -> Result<(), EngineError> {
     let there = names(&folder.join(LOGS))?;
     if there.iter().any(|name| name.ends_with(unfinished::END)) {
-        let lock = alone(folder)?;
+        let lock = alone(folder, world)?;
         // A file that is left takes some space and is tried again at the next start.
         drop(remove_unfinished(folder));
         drop(lock);
@@ -189,8 +196,8 @@ fn remove_left_over(folder: &Path) -> Result<(), EngineError> {
 }
 
 /// Requests those of the newest logs again whose files are missing or empty: each names at least its frame.
-fn want_missing(store: &Store, project: &Path, most: u32) -> Result<(), EngineError> {
-    let logs = store.read(|view| Ok::<_, EngineError>(view.newest_logs(most)?))?;
+fn want_missing(connection: &Connection, project: &Path, most: u32) -> Result<(), EngineError> {
+    let logs = connection.read(|view| Ok::<_, EngineError>(view.newest_logs(most)?))?;
     let is_there = |path: &str| {
         fs::metadata(project.join(path)).is_ok_and(|file| file.is_file() && file.len() > 0)
     };
@@ -199,7 +206,7 @@ fn want_missing(store: &Store, project: &Path, most: u32) -> Result<(), EngineEr
     if missing.is_empty() {
         return Ok(());
     }
-    store.write(|change| {
+    connection.write(|change| {
         missing.into_iter().try_for_each(|frame| change.want_log(frame)).map_err(EngineError::from)
     })
 }

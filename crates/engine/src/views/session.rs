@@ -66,7 +66,7 @@ impl Views {
     /// Reads a session.
     pub(crate) fn read_session(&self, session: &str) -> Result<ReadSession, EngineError> {
         let decoder = self.decoder()?;
-        let settings = self.kernel.current_settings()?;
+        let settings = self.kernel.read(|view| self.kernel.settings_in(view))?;
         self.kernel.read(|view| {
             let mut messages = Vec::new();
             let undone: HashSet<String> = view.undone_messages(session)?.into_iter().collect();

@@ -113,7 +113,7 @@ impl FileStates {
     /// automatic frame may begin, or of a frame that is made after the fact. Returns at once.
     pub(crate) fn record_files_at(&self, session: &str, message: &str) -> Result<(), EngineError> {
         let Some(recording) = self.recording.get() else { return Ok(()) };
-        let settings = self.kernel.current_settings()?;
+        let settings = self.kernel.read(|view| self.kernel.settings_in(view))?;
         let begins = settings.autonomy.level == Level::Auto || settings.names_steps();
         let now = self.kernel.world().now();
         if !settings.frame_mode || !begins || !settings.kept.rollback || recording.shared.rests(now)

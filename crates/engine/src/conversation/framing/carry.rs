@@ -76,7 +76,8 @@ impl WorkFraming {
             bound: bound(conversation),
             pushed: framer.is_in_pushed_frame(),
             begins: conversation.is_past()
-                || self.kernel.current_settings()?.autonomy.level == Level::Auto,
+                || self.kernel.read(|view| self.kernel.settings_in(view))?.autonomy.level
+                    == Level::Auto,
         };
         let steps = framer.changes();
         let known = steps.iter().skip(done).take_while(|step| carrier.is_known(**step)).count();
