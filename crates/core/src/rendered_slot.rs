@@ -51,11 +51,11 @@ pub struct NoteSlot {
     pub placement: Placement,
     /// The id of the message that it stands at.
     pub message: String,
-    /// What distinguishes it.
+    /// The key that distinguishes it.
     pub key: NoteKey,
 }
 
-/// What distinguishes a note from others at its place.
+/// The key that distinguishes a note from others at its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NoteKey {
     /// The announcement that outputs will leave.

@@ -37,7 +37,7 @@ pub(crate) struct Env {
     pub(crate) folder: PathBuf,
     /// The settings that the process began with.
     settings: Settings,
-    pub(crate) laid: Mutex<LayeredSettings>,
+    pub(crate) layered: Mutex<LayeredSettings>,
     pub(crate) reread: OnceLock<Reread>,
     pub(crate) log: Log,
     dialect: Dialect,
@@ -153,7 +153,7 @@ impl Kernel {
         let env = Arc::new(Env {
             project,
             folder,
-            laid: Mutex::new(LayeredSettings::over(settings.clone())),
+            layered: Mutex::new(LayeredSettings::over(settings.clone())),
             settings,
             reread: OnceLock::new(),
             log,

@@ -49,9 +49,9 @@ pub fn import(
     recordings: &[Recording],
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<PastCounts, EngineError> {
-    let kin = session_links::of(engine, recordings)?;
-    let all: Vec<&Recording> = recordings.iter().chain(&kin.stored).collect();
-    let parent = |at: usize| kin.linked.get(&at).or(all[at].parent.as_ref());
+    let links = session_links::of(engine, recordings)?;
+    let all: Vec<&Recording> = recordings.iter().chain(&links.stored).collect();
+    let parent = |at: usize| links.linked.get(&at).or(all[at].parent.as_ref());
     let sessions: Vec<PastSession> = (0..all.len())
         .map(|at| PastSession {
             stored: at >= recordings.len(),

@@ -25,11 +25,11 @@ impl Replay {
             parts.iter().position(|part| matches!(part, RecordedPart::Call(call) if call.id == id))
         };
         let owners = Owners::new(&self.spans, |id| places.get(id).copied(), call);
-        let mut making = Making { replay: self, frames, owners, end: None };
+        let mut builder = TraceBuilder { replay: self, frames, owners, end: None };
         let mut weighed = self.weighed().into_iter();
         let mut steps: Vec<Step> = Vec::with_capacity(recording.messages.len());
         for (place, recorded) in recording.messages.iter().enumerate() {
-            let mut step = making.step(place, recorded);
+            let mut step = builder.step(place, recorded);
             if let Some(call) = &mut step.call {
                 call.weighed = weighed.next();
             }
@@ -38,7 +38,7 @@ impl Replay {
         SessionTrace {
             id: recording.session.clone(),
             host: recording.format.host().to_owned(),
-            frames: self.frames.iter().map(|frame| making.frame(frame)).collect(),
+            frames: self.frames.iter().map(|frame| builder.frame(frame)).collect(),
             guests: Vec::new(),
             steps,
         }
@@ -61,7 +61,7 @@ impl Replay {
     }
 }
 
-struct Making<'r> {
+struct TraceBuilder<'r> {
     replay: &'r Replay,
     /// Frames of sessions before this one.
     frames: u64,
@@ -70,7 +70,7 @@ struct Making<'r> {
     end: Option<i64>,
 }
 
-impl Making<'_> {
+impl TraceBuilder<'_> {
     fn num(&self, num: FrameNum) -> FrameNum {
         FrameNum(num.0 + self.frames)
     }

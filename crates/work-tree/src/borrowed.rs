@@ -8,9 +8,10 @@ use crate::shadow::Shadow;
 use crate::tree;
 
 impl Shadow {
-    /// Makes sure that a state needs no lent objects except those of the project's current commit.
+    /// Makes sure that a state needs no object of the project's own repository except those of
+    /// its current commit.
     pub(crate) fn keep_borrowed(&self, state: &str, until: Instant) -> Result<(), GitError> {
-        if !self.is_lent_to() {
+        if !self.has_alternates() {
             return Ok(());
         }
         let commit = ["rev-parse", "--verify", "--quiet", "HEAD:./"];
@@ -34,15 +35,16 @@ impl Shadow {
             &committed,
             state,
         ];
-        let output = self.lent_git(until).args(compare).run(&[])?;
+        let output = self.git_with_alternates(until).args(compare).run(&[])?;
         let beside = tree::entries(&output).filter(tree::Entry::is_recorded_after);
         let beside = beside.map(|entry| entry.id_after).chain([state.as_bytes()]);
-        let lent = self.own_git(until).missing(beside)?;
-        if !lent.is_empty() {
+        let missing = self.own_git(until).missing(beside)?;
+        if !missing.is_empty() {
             let pack = self.objects().join("pack/pack");
-            let mut input = lent.into_iter().collect::<Vec<_>>().join(&b'\n');
+            let mut input = missing.into_iter().collect::<Vec<_>>().join(&b'\n');
             input.push(b'\n');
-            let copy = self.lent_git(until).args(["pack-objects", "--quiet", "--window=0"]);
+            let copy =
+                self.git_with_alternates(until).args(["pack-objects", "--quiet", "--window=0"]);
             copy.args([pack]).run(&input)?;
         }
         self.set_safe(committed, state);

@@ -147,7 +147,7 @@ impl Git {
     }
 
     /// Reads objects also where another repository has them.
-    pub(crate) fn lent(mut self, objects: Option<&OsStr>) -> Self {
+    pub(crate) fn with_alternates(mut self, objects: Option<&OsStr>) -> Self {
         if let Some(objects) = objects {
             self.variables.push(("GIT_ALTERNATE_OBJECT_DIRECTORIES".into(), objects.into()));
         }

@@ -60,7 +60,7 @@ impl Shadow {
 
     /// All that is in these states and in the index.
     fn reachable(&self, states: &[String], until: Instant) -> Result<HashSet<String>, GitError> {
-        let gone = self.lent_git(until).missing(states.iter().map(String::as_bytes))?;
+        let gone = self.git_with_alternates(until).missing(states.iter().map(String::as_bytes))?;
         let there = states.iter().filter(|state| !gone.contains(state.as_bytes()));
         let input: Vec<u8> = there.flat_map(|state| state.bytes().chain([b'\n'])).collect();
         let walk = [
@@ -71,7 +71,7 @@ impl Shadow {
             "--missing=allow-any",
             "--stdin",
         ];
-        let output = self.lent_git(until).args(walk).run(&input)?;
+        let output = self.git_with_alternates(until).args(walk).run(&input)?;
         Ok(String::from_utf8_lossy(&output).lines().map(str::to_owned).collect())
     }
 }

@@ -33,7 +33,7 @@ impl Shadow {
             let compared = |format: &'static [&str]| {
                 let args = COMPARE.iter().chain(format).copied();
                 let args = args.chain([from, to, "--", path.as_str()]);
-                self.lent_git(until).args(args).run(&[])
+                self.git_with_alternates(until).args(args).run(&[])
             };
             let counted = compared(&["--numstat", "-z"])?;
             if counted.is_empty() {

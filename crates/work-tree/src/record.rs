@@ -101,7 +101,7 @@ impl Shadow {
 
     fn state(&self, listed: &Listed<'_>, until: Instant) -> Result<String, GitError> {
         self.follow(listed, until)?;
-        let tree = self.lent_git(until).args(["write-tree"]).run(&[])?;
+        let tree = self.git_with_alternates(until).args(["write-tree"]).run(&[])?;
         let state = String::from_utf8_lossy(&tree).trim().to_owned();
         self.keep_borrowed(&state, until)?;
         Ok(state)
@@ -181,7 +181,7 @@ impl Shadow {
     fn take(&self, files: &[(&[u8], u64)], until: Instant) -> Result<(), GitError> {
         let update = ["update-index", "--add", "--remove", "--replace", "-z", "--stdin"];
         let take = |paths: &[&[u8]]| {
-            self.lent_git(until).args(update).run(&terminated(paths.iter().copied()))
+            self.git_with_alternates(until).args(update).run(&terminated(paths.iter().copied()))
         };
         let mut paths: Vec<&[u8]> = files.iter().map(|(path, _)| *path).collect();
         let Err(failure) = take(&paths) else { return Ok(()) };

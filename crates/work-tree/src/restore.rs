@@ -89,7 +89,7 @@ impl Shadow {
             contents.push(id.unwrap_or_default());
         }
         let known = contents.iter().map(Vec::as_slice).filter(|id| !id.is_empty());
-        let missing = self.lent_git(until).missing(known)?;
+        let missing = self.git_with_alternates(until).missing(known)?;
         for ((root, path), id) in found.iter().zip(&contents) {
             if id.is_empty() || missing.contains(id) {
                 let place =
@@ -114,7 +114,7 @@ impl Shadow {
         state: &str,
         until: Instant,
     ) -> Result<BTreeMap<Vec<u8>, Recorded>, GitError> {
-        let list = self.lent_git(until).args(["ls-tree", "-r", "-z", state]).run(&[])?;
+        let list = self.git_with_alternates(until).args(["ls-tree", "-r", "-z", state]).run(&[])?;
         Ok(tree::listed(&list).map(|(path, recorded)| (path.to_vec(), recorded)).collect())
     }
 }

@@ -25,8 +25,8 @@ const UNFINISHED: &str = "tmp_";
 pub(crate) struct Shadow {
     pub(crate) project: PathBuf,
     folder: PathBuf,
-    /// The place of the objects of the project's own repository, which it lends us.
-    lent: Option<OsString>,
+    /// The place of the objects of the project's own repository.
+    alternates: Option<OsString>,
     /// The commit's files and the state that last needed nothing that may be dropped.
     safe: Mutex<Option<(String, String)>>,
 }
@@ -40,11 +40,11 @@ impl Shadow {
         objects: Objects,
         until: Instant,
     ) -> Result<Self, GitError> {
-        let lent = fs::canonicalize(&objects.folder).unwrap_or(objects.folder);
+        let alternates = fs::canonicalize(&objects.folder).unwrap_or(objects.folder);
         let shadow = Self {
             project: project.to_path_buf(),
             folder: folder.to_path_buf(),
-            lent: objects.named_alike.then(|| git::entry(&lent)),
+            alternates: objects.named_alike.then(|| git::entry(&alternates)),
             safe: Mutex::default(),
         };
         let alone = shadow.alone(until)?;
@@ -61,10 +61,10 @@ impl Shadow {
         until: Instant,
     ) -> Result<Vec<FileChange>, GitError> {
         let compare = ["diff-tree", "-r", "-z", "--no-renames", "--raw", "--no-abbrev", from, to];
-        let output = self.lent_git(until).args(compare).run(&[])?;
+        let output = self.git_with_alternates(until).args(compare).run(&[])?;
         let entries: Vec<Entry<'_>> = tree::entries(&output).collect();
         let before = entries.iter().filter(|entry| entry.is_recorded_before());
-        let gone = self.lent_git(until).missing(before.map(|entry| entry.id_before))?;
+        let gone = self.git_with_alternates(until).missing(before.map(|entry| entry.id_before))?;
         let change = |entry: &Entry<'_>| {
             let kind = if entry.is_unrecorded() || gone.contains(entry.id_before) {
                 FileChangeKind::Unrecorded
@@ -90,7 +90,7 @@ impl Shadow {
     /// The files of a state.
     pub(crate) fn held(&self, state: &str, until: Instant) -> Result<BTreeSet<String>, GitError> {
         let list = ["ls-tree", "-r", "-z", "--name-only", state];
-        let output = self.lent_git(until).args(list).run(&[])?;
+        let output = self.git_with_alternates(until).args(list).run(&[])?;
         let names = output.split(|byte| *byte == 0).filter_map(|name| str::from_utf8(name).ok());
         Ok(names.filter(|name| !name.is_empty()).map(str::to_owned).collect())
     }
@@ -152,21 +152,21 @@ impl Shadow {
         Git::in_own(&self.folder, &self.project, until)
     }
 
-    /// Returns a call that also sees lent objects, for files in another folder.
+    /// Returns a call that also sees objects of the project's own repository, for files in another folder.
     pub(crate) fn git_in(&self, work_tree: &Path, until: Instant) -> Git {
-        Git::in_own(&self.folder, work_tree, until).lent(self.lent.as_deref())
+        Git::in_own(&self.folder, work_tree, until).with_alternates(self.alternates.as_deref())
     }
 
-    /// A call that sees also those that are lent.
-    pub(crate) fn lent_git(&self, until: Instant) -> Git {
-        self.own_git(until).lent(self.lent.as_deref())
+    /// A call that sees them, too.
+    pub(crate) fn git_with_alternates(&self, until: Instant) -> Git {
+        self.own_git(until).with_alternates(self.alternates.as_deref())
     }
 
-    pub(crate) fn is_lent_to(&self) -> bool {
-        self.lent.is_some()
+    pub(crate) fn has_alternates(&self) -> bool {
+        self.alternates.is_some()
     }
 
-    /// Whether a state is known to need no lent objects but those of the committed one.
+    /// Whether a state is known to need no object of the project's own repository but those of the committed one.
     pub(crate) fn is_safe(&self, committed: &str, state: &str) -> bool {
         let safe = self.safe.lock().unwrap_or_else(PoisonError::into_inner);
         safe.as_ref().is_some_and(|(known, safe)| known == committed && safe == state)

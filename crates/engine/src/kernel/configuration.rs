@@ -142,14 +142,14 @@ impl Env {
     /// settings.
     pub(crate) fn settings_in(&self, view: &View<'_>) -> Result<Arc<Settings>, EngineError> {
         let stored = view.settings()?;
-        let mut laid = lock(&self.laid);
+        let mut layered = lock(&self.layered);
         let base = self.reread.get().and_then(|reread| reread());
-        if base.is_some() || laid.stored != stored {
-            let base = base.unwrap_or_else(|| laid.base.clone());
+        if base.is_some() || layered.stored != stored {
+            let base = base.unwrap_or_else(|| layered.base.clone());
             let settings = Arc::new(base.overlaid(&stored)?);
-            *laid = LayeredSettings { base, stored, settings };
+            *layered = LayeredSettings { base, stored, settings };
         }
-        Ok(Arc::clone(&laid.settings))
+        Ok(Arc::clone(&layered.settings))
     }
 
     fn configured(
@@ -157,7 +157,7 @@ impl Env {
         setting: &'static Setting,
         stored: &BTreeMap<String, String>,
     ) -> Configured {
-        Configured::of(setting, &lock(&self.laid).base, stored)
+        Configured::of(setting, &lock(&self.layered).base, stored)
     }
 }
 
@@ -185,7 +185,7 @@ impl Kernel {
         let value = value.map(|value| setting.read(value)).transpose()?;
         // A setting that a project may only switch off is on again once the project resets it, unless the user has it
         // off.
-        let given = lock(&self.env.laid).base.given(setting.name).map(str::to_owned);
+        let given = lock(&self.env.layered).base.given(setting.name).map(str::to_owned);
         let is_off = given.and_then(|it| setting.read(&it).ok());
         let is_off = is_off.as_deref() == Some("off");
         let is_reset = setting.scope == Scope::OffInProject && !is_off;

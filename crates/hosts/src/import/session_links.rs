@@ -15,7 +15,7 @@ use super::stored::is_aside;
 use crate::opencode::state_of;
 
 /// The links between sessions that the store knows, beside those of the import.
-pub(super) struct Kin {
+pub(super) struct Links {
     /// Sessions of the store that are not taken over now.
     pub(super) stored: Vec<Recording>,
     /// Calls that started sessions and were not known before, by the session's index among those of the import,
@@ -24,7 +24,7 @@ pub(super) struct Kin {
 }
 
 /// Finds those that belong to some recordings.
-pub(super) fn of(engine: &Engine, recordings: &[Recording]) -> Result<Kin, EngineError> {
+pub(super) fn of(engine: &Engine, recordings: &[Recording]) -> Result<Links, EngineError> {
     let mut known: HashSet<&str> = recordings.iter().map(|it| it.session.as_str()).collect();
     let mut found: Vec<(Format, String, Option<Parent>)> = Vec::new();
     for recording in recordings {
@@ -46,7 +46,7 @@ pub(super) fn of(engine: &Engine, recordings: &[Recording]) -> Result<Kin, Engin
         }
     }
     if found.is_empty() {
-        return Ok(Kin { stored: Vec::new(), linked: HashMap::new() });
+        return Ok(Links { stored: Vec::new(), linked: HashMap::new() });
     }
     let mut stored = Vec::new();
     for (format, session, parent) in found {
@@ -56,7 +56,7 @@ pub(super) fn of(engine: &Engine, recordings: &[Recording]) -> Result<Kin, Engin
     }
     let all: Vec<&Recording> = recordings.iter().chain(&stored).collect();
     let linked = links(&all);
-    Ok(Kin { stored, linked })
+    Ok(Links { stored, linked })
 }
 
 /// Reads the parts of a stored message that show which session started another one: the user's words, and calls of

@@ -1,4 +1,4 @@
-//! What a transcript shows, for the stages of a request and for evidence.
+//! The content of a transcript, for the stages of a request and for evidence.
 
 use callstack_core::framing::{FramingMessage, Speaker, open_items};
 use callstack_core::masking::outputs::Weight;
