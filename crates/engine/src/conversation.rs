@@ -12,6 +12,7 @@ pub(crate) mod folding;
 mod folding_tests;
 pub(crate) mod fork;
 pub(crate) mod framing;
+pub(crate) mod history;
 #[cfg(test)]
 mod history_tests;
 pub(crate) mod host_message;

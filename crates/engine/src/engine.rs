@@ -19,6 +19,7 @@ use crate::conversation::fixing::Fixing;
 use crate::conversation::folding::Folding;
 use crate::conversation::fork::Forks;
 use crate::conversation::framing::WorkFraming;
+use crate::conversation::history::Histories;
 use crate::conversation::notes::Notes;
 use crate::conversation::past::Takeovers;
 use crate::conversation::sync::Conversations;
@@ -168,14 +169,14 @@ impl Engine {
         let system =
             Arc::new(SystemPrompts::new(&kernel, &queries, &contexts, &sessions, &suggestions));
         let folding = Arc::new(Folding::new(&kernel, &span_reader, &sessions, &fixing));
-        let forks = Arc::new(Forks::new(&kernel, &queries, &frames, &sessions, &system));
+        let forks = Arc::new(Forks::new(&kernel, &frames, &sessions));
         let notes =
             Arc::new(Notes::new(&kernel, &queries, &sessions, &delegation, &suggestions, &system));
         let presence = Arc::new(Presence::new(&kernel, &project_files, &contexts, &sessions));
         let steps = Arc::new(StepQueries::new(&kernel, &sessions, &files));
+        let histories = Arc::new(Histories::new(&frames, &turns, &forks, &compaction));
         let conversations = Arc::new(Conversations::new(
             &kernel,
-            &frames,
             &sessions,
             &files,
             &fixing,
@@ -183,12 +184,12 @@ impl Engine {
             &subagents,
             &framing,
             &writes,
-            &turns,
             &presence,
             &undo,
             &folding,
             &notes,
             &forks,
+            &histories,
         ));
         let imports = Arc::new(Imports::new(&kernel));
         let takeovers =

@@ -78,22 +78,54 @@ impl Frames {
         if let Some(active) = self.queries.active(session)? {
             return Ok(active);
         }
-        let decision = self.kernel.write(|change| {
-            let parent_session =
-                change.view().session_row(session)?.and_then(|session| session.parent);
-            let command = Command::OpenRoot(OpenRoot {
-                session: session.to_owned(),
-                host: host.to_owned(),
-                parent_session,
-                caller,
-                identity,
-                derived: true,
-                spare_id: self.kernel.world().id("frm-"),
-                anchor,
-            });
-            self.commands.carry_out(change, &command)
-        })?;
-        first(&decision)
+        self.kernel
+            .write(|change| self.open_root(change, (session, host), identity, anchor, caller))
+    }
+
+    /// The same as [`ensure_root`](Self::ensure_root) within a transaction.
+    pub(crate) fn ensure_root_in(
+        &self,
+        change: &mut Change<'_>,
+        (session, host): (&str, &str),
+        identity: Identity,
+        anchor: Anchor,
+    ) -> Result<(), EngineError> {
+        let row = change.view().session_row(session)?;
+        if row.is_none_or(|row| row.active.is_none()) {
+            self.open_root(change, (session, host), identity, anchor, None)?;
+        }
+        Ok(())
+    }
+
+    fn open_root(
+        &self,
+        change: &mut Change<'_>,
+        (session, host): (&str, &str),
+        identity: Identity,
+        anchor: Anchor,
+        caller: Option<FrameNum>,
+    ) -> Result<FrameNum, EngineError> {
+        let parent_session = change.view().session_row(session)?.and_then(|session| session.parent);
+        let command = Command::OpenRoot(OpenRoot {
+            session: session.to_owned(),
+            host: host.to_owned(),
+            parent_session,
+            caller,
+            identity,
+            derived: true,
+            spare_id: self.kernel.world().id("frm-"),
+            anchor,
+        });
+        first(&self.commands.carry_out(change, &command)?)
+    }
+
+    /// Decides a command and appends its events, within a transaction.
+    pub(crate) fn change_in(
+        &self,
+        change: &mut Change<'_>,
+        command: &Command,
+    ) -> Result<Decision, EngineError> {
+        self.commands.carry_out(change, command)
     }
 
     /// Looks at a frame's files again after the host has restored them.

@@ -7,6 +7,7 @@ use callstack_core::event::{Event, Session};
 use callstack_core::frame::Identity;
 use callstack_core::framing::identity_of;
 use callstack_core::transcript::Anchor;
+use callstack_store::Change;
 
 use crate::error::EngineError;
 use crate::frames::Frames;
@@ -108,16 +109,20 @@ impl UserTurns {
     }
 
     /// Takes back the guessed identity of a root, in a session that turns out to be older than it.
-    pub(crate) fn forget_goal(&self, session: &str) -> Result<(), EngineError> {
-        let Ok(root) = self.queries.session_root(session) else { return Ok(()) };
-        if self.queries.frame(root)?.identity_derived {
+    pub(crate) fn forget_goal(
+        &self,
+        change: &mut Change<'_>,
+        session: &str,
+    ) -> Result<(), EngineError> {
+        let view = change.view();
+        let Some(root) = view.session_row(session)?.and_then(|session| session.root) else {
+            return Ok(());
+        };
+        if view.frame(root)?.identity_derived {
             let identity = without_goal();
-            self.frames.change(&Command::SetIdentity {
-                frame: root,
-                identity,
-                derived: true,
-                again: false,
-            })?;
+            let command =
+                Command::SetIdentity { frame: root, identity, derived: true, again: false };
+            self.frames.change_in(change, &command)?;
         }
         Ok(())
     }

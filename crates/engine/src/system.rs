@@ -178,21 +178,18 @@ impl SystemPrompts {
         Ok(())
     }
 
-    /// Gives a fork the system prompt of its original, after which the copied steps were written. `summary` is the
-    /// one that the fork begins with, by its id in the original.
-    pub(crate) fn inherit_system(
-        &self,
-        fork: &str,
-        epoch: &str,
+    /// Returns the event that gives a fork the system prompt of its original, after which the copied steps were
+    /// written. `summary` is the one that the fork begins with, by its id in the original.
+    pub(crate) fn inherited(
+        view: &View<'_>,
+        (fork, epoch): (&str, &str),
         original: &str,
         summary: Option<&str>,
-    ) -> Result<(), EngineError> {
-        let Some(written) = summary.or((epoch == START).then_some(START)) else { return Ok(()) };
-        let slot = RenderedSlot::System(written.to_owned());
-        let text = self.kernel.read(|view| view.render(original, &slot))?;
-        let Some(text) = text.filter(|text| !text.is_empty()) else { return Ok(()) };
-        let event = rendered(fork, RenderedSlot::System(epoch.to_owned()), text);
-        Ok(self.kernel.write(|change| change.append(self.kernel.now(), &[event]))?)
+    ) -> Result<Option<Event>, EngineError> {
+        let Some(written) = summary.or((epoch == START).then_some(START)) else { return Ok(None) };
+        let text = view.render(original, &RenderedSlot::System(written.to_owned()))?;
+        let text = text.filter(|text| !text.is_empty());
+        Ok(text.map(|text| rendered(fork, RenderedSlot::System(epoch.to_owned()), text)))
     }
 
     /// Returns the context that a session lacks: it got its frame after its system prompt was built. A note brings

@@ -115,6 +115,7 @@ pub(crate) const LAYERS: [(&str, &[&str]); 9] = [
             "conversation::folding",
             "conversation::fork",
             "conversation::framing",
+            "conversation::history",
             "conversation::masking",
             "conversation::mode",
             "conversation::named_steps",

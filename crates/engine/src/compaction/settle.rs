@@ -54,6 +54,14 @@ impl<'a> Came<'a> {
     }
 }
 
+/// Whether the outcome of a compaction was applied already, or is of none that was waited for.
+fn is_settled(view: &View<'_>, session: &str, came: Came<'_>) -> Result<bool, EngineError> {
+    Ok(match came.message() {
+        Some(message) => view.knows_summary(session, message)?,
+        None => view.pending_compaction(session)?.is_none(),
+    })
+}
+
 impl Compactions {
     /// Applies the outcome of a session's compaction, once. Returns the notice for the agent, if it has asked for the
     /// compaction.
@@ -66,37 +74,44 @@ impl Compactions {
         came: Came<'_>,
         made: Option<&GeneratedResults>,
     ) -> Result<Option<Notice>, EngineError> {
-        let look = |view: &View<'_>| {
-            let known = match came.message() {
-                Some(message) => view.knows_summary(session, message)?,
-                None => false,
-            };
-            let pending = view.pending_compaction(session)?;
-            let idle = known || (pending.is_none() && came.message().is_none());
-            Ok::<_, EngineError>((!idle).then_some(pending))
-        };
-        if self.kernel.read(look)?.is_none() {
+        if !self.is_due(session, came)? {
             return Ok(None);
         }
-        self.kernel.write(|change| {
-            let Some(pending) = look(&change.view())? else { return Ok(None) };
-            let settled = if let Some(pending) = pending {
-                match &pending.completion {
-                    Some(completion) => self.complete(change, &pending, completion, came, made)?,
-                    None => self.keep(change, &pending, came)?,
-                }
-            } else {
-                let active = change.view().session_row(session)?.and_then(|it| it.active);
-                if let (Some(active), Ok(summary)) = (active, came.text()) {
-                    self.checkpoint(change, active, summary)?;
-                }
-                settled(session, CompactionType::Overflow, active, came)
-            };
-            let notice = settled.notice.clone();
-            let event = Event::CompactionSettled { compaction: Box::new(settled) };
-            change.append(self.kernel.now(), &[event])?;
-            Ok(notice)
-        })
+        self.kernel.write(|change| self.settle_in(change, session, came, made))
+    }
+
+    /// Whether the outcome of a compaction has not been applied yet.
+    pub(crate) fn is_due(&self, session: &str, came: Came<'_>) -> Result<bool, EngineError> {
+        Ok(!self.kernel.read(|view| is_settled(view, session, came))?)
+    }
+
+    /// The same as [`settle`](Self::settle) within a transaction.
+    pub(crate) fn settle_in(
+        &self,
+        change: &mut Change<'_>,
+        session: &str,
+        came: Came<'_>,
+        made: Option<&GeneratedResults>,
+    ) -> Result<Option<Notice>, EngineError> {
+        if is_settled(&change.view(), session, came)? {
+            return Ok(None);
+        }
+        let settled = if let Some(pending) = change.view().pending_compaction(session)? {
+            match &pending.completion {
+                Some(completion) => self.complete(change, &pending, completion, came, made)?,
+                None => self.keep(change, &pending, came)?,
+            }
+        } else {
+            let active = change.view().session_row(session)?.and_then(|it| it.active);
+            if let (Some(active), Ok(summary)) = (active, came.text()) {
+                self.checkpoint(change, active, summary)?;
+            }
+            settled(session, CompactionType::Overflow, active, came)
+        };
+        let notice = settled.notice.clone();
+        let event = Event::CompactionSettled { compaction: Box::new(settled) };
+        change.append(self.kernel.now(), &[event])?;
+        Ok(notice)
     }
 
     /// Ends a frame with the summary that was waited for, or without it.

@@ -2,28 +2,20 @@
 
 use callstack_core::event::Event;
 use callstack_core::session_state::SessionState;
+use callstack_store::{StoreError, View};
 
-use super::Conversation;
 use crate::calibration::Calibration;
-use crate::error::EngineError;
-use crate::kernel::Kernel;
 
-/// Keeps a factor that has changed, which it does in few steps.
-pub(super) fn keep_calibration(
-    kernel: &Kernel,
-    conversation: &mut Conversation,
+/// Returns the event that keeps a factor, where the store has another one. It changes in few steps.
+pub(super) fn changed(
+    view: &View<'_>,
     session: &str,
-) -> Result<(), EngineError> {
-    let percent = conversation.calibration().percent();
-    if conversation.calibrated == Some(percent) {
-        return Ok(());
-    }
-    let kept = kernel.read(|view| view.tokens_per_estimate(session))?;
-    if kept.unwrap_or_else(|| Calibration::default().percent()) != percent {
-        let state = SessionState::TokensPerEstimate { percent };
-        let event = Event::SessionStateSet { session: session.to_owned(), state };
-        kernel.write(|change| change.append(kernel.now(), &[event]))?;
-    }
-    conversation.calibrated = Some(percent);
-    Ok(())
+    percent: u32,
+) -> Result<Option<Event>, StoreError> {
+    let kept = view.tokens_per_estimate(session)?;
+    let kept = kept.unwrap_or_else(|| Calibration::default().percent());
+    Ok((kept != percent).then(|| Event::SessionStateSet {
+        session: session.to_owned(),
+        state: SessionState::TokensPerEstimate { percent },
+    }))
 }

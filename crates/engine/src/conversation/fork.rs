@@ -4,9 +4,10 @@
 use std::sync::Arc;
 
 use callstack_core::decide::{Command, Fork, ForkedSpan};
+use callstack_core::event::Event;
 use callstack_core::frame::Frame;
 use callstack_core::transcript::{Anchor, Fold, Role, Span, SpanOrigin};
-use callstack_store::View;
+use callstack_store::{Change, View};
 
 use super::copied::{Copied, likeness};
 use super::observed::Observed;
@@ -15,7 +16,6 @@ use super::{Conversation, HostMessage, SyncRequest, named_steps, stale, stored_n
 use crate::error::EngineError;
 use crate::frames::Frames;
 use crate::kernel::Kernel;
-use crate::queries::Queries;
 use crate::recorder::PATIENCE;
 use crate::sessions::Sessions;
 use crate::system::SystemPrompts;
@@ -28,26 +28,20 @@ const FIRST: usize = 4;
 /// Gives forks of sessions frames of their own.
 pub(crate) struct Forks {
     kernel: Arc<Kernel>,
-    queries: Arc<Queries>,
     frames: Arc<Frames>,
     sessions: Arc<Sessions>,
-    system: Arc<SystemPrompts>,
 }
 
 impl Forks {
     pub(crate) fn new(
         kernel: &Arc<Kernel>,
-        queries: &Arc<Queries>,
         frames: &Arc<Frames>,
         sessions: &Arc<Sessions>,
-        system: &Arc<SystemPrompts>,
     ) -> Self {
         Self {
             kernel: Arc::clone(kernel),
-            queries: Arc::clone(queries),
             frames: Arc::clone(frames),
             sessions: Arc::clone(sessions),
-            system: Arc::clone(system),
         }
     }
 
@@ -129,20 +123,20 @@ impl Forks {
         })
     }
 
-    /// Copies the frames that a newly seen session works in or has folded: those whose opening calls it
+    /// Reads the frames of the original that a newly seen session works in or has folded: those whose opening calls it
     /// shows, and those that were open when its original was compacted. `opened` are the calls that it
     /// shows with the ids of their frames.
-    pub(super) fn fork(
+    pub(super) fn read(
         &self,
         conversation: &Conversation,
         session: &str,
-        host: &str,
         copied: &Copied,
         opened: &[(String, String)],
-    ) -> Result<(), EngineError> {
-        let (spans, root) = self.kernel.read(|view| {
+    ) -> Result<ForkedFrames, EngineError> {
+        let original = &copied.session;
+        self.kernel.read(|view| {
             let mut spans = Vec::new();
-            for span in view.session_spans(&copied.session)? {
+            for span in view.session_spans(original)? {
                 let frame = view.frame(span.frame)?;
                 let Some(open) = opens(conversation, copied, opened, &span, &frame) else {
                     continue;
@@ -151,60 +145,79 @@ impl Forks {
                 let evidence = view.span_evidence(span.num)?;
                 spans.push(ForkedSpan { span, frame, evidence });
             }
-            Ok::<_, EngineError>((spans, root_of(view, &copied.session)?))
-        })?;
-        // Notes in its original are in it, too.
-        if spans.is_empty() && copied.summary().is_none() {
-            return self.inherit_marks(conversation, session, copied, false);
-        }
-        // A fork without any message of the user continues the purpose of its original.
-        if let Some(root) = root.filter(|_| self.queries.session_root(session).is_err()) {
-            let start = Anchor { message: None, call: None };
-            self.frames.ensure_root(session, host, root.identity, start)?;
-        }
-        if spans.is_empty() || self.queries.session_root(session).is_err() {
-            return self.inherit_marks(conversation, session, copied, false);
-        }
-        let reworded = spans.iter().any(|it| names_its_frame(conversation, &it.span));
-        let ids = spans.iter().map(|_| self.kernel.world().id("frm-")).collect();
-        self.frames.change(&Command::Fork(Fork { session: session.to_owned(), spans, ids }))?;
-        self.system.inherit_system(
-            session,
-            conversation.epoch(),
-            &copied.session,
-            copied.summary(),
-        )?;
-        self.inherit_marks(conversation, session, copied, reworded)
+            let mut marks = stale::marks(&Stale::kept(view, original)?, session, copied);
+            let named = view.named_steps(original)?;
+            marks.extend(named_steps::marks(&named, session, |message| copied.of(message)));
+            let noted = stored_notes::rows(view, original)?;
+            marks.extend(stored_notes::marks(&noted, session, |message| {
+                copied.of(message).map(str::to_owned)
+            }));
+            let place = (session, conversation.epoch());
+            Ok(ForkedFrames {
+                reworded: spans.iter().any(|it| names_its_frame(conversation, &it.span)),
+                spans,
+                // Notes in its original are in it, too.
+                begins_with_summary: copied.summary().is_some(),
+                root: root_of(view, original)?,
+                system: SystemPrompts::inherited(view, place, original, copied.summary())?,
+                marks,
+                masked: !view.session_masks(original)?.is_empty(),
+                for_new_system: conversation.mark_for_new_system(session),
+            })
+        })
     }
 
-    fn inherit_marks(
+    /// Gives a newly seen session copies of these frames, and the notes and marks of its original.
+    pub(super) fn fork(
         &self,
-        conversation: &Conversation,
-        session: &str,
-        copied: &Copied,
-        reworded: bool,
+        change: &mut Change<'_>,
+        (session, host): (&str, &str),
+        forked: ForkedFrames,
     ) -> Result<(), EngineError> {
-        let original = &copied.session;
-        let (stale, noted, masked, named) = self.kernel.read(|view| {
-            Ok::<_, EngineError>((
-                Stale::kept(view, original)?,
-                stored_notes::rows(view, original)?,
-                !view.session_masks(original)?.is_empty(),
-                view.named_steps(original)?,
-            ))
-        })?;
-        let mut marks = stale::marks(&stale, session, copied);
-        marks.extend(named_steps::marks(&named, session, |message| copied.of(message)));
-        marks.extend(stored_notes::marks(&noted, session, |message| {
-            copied.of(message).map(str::to_owned)
-        }));
+        let ForkedFrames { spans, root, system, mut marks, .. } = forked;
+        let has_root = |change: &Change<'_>| {
+            let row = change.view().session_row(session)?;
+            Ok::<_, EngineError>(row.is_some_and(|row| row.root.is_some()))
+        };
+        let mut is_changed = forked.masked;
+        if !spans.is_empty() || forked.begins_with_summary {
+            // A fork without any message of the user continues the purpose of its original.
+            if let Some(root) = root
+                && !has_root(change)?
+            {
+                let start = Anchor { message: None, call: None };
+                self.frames.ensure_root_in(change, (session, host), root.identity, start)?;
+            }
+            if !spans.is_empty() && has_root(change)? {
+                let ids = spans.iter().map(|_| self.kernel.world().id("frm-")).collect();
+                let fork = Command::Fork(Fork { session: session.to_owned(), spans, ids });
+                self.frames.change_in(change, &fork)?;
+                change.append(self.kernel.now(), system.as_slice())?;
+                is_changed |= forked.reworded;
+            }
+        }
         // The copy has parts with other ids: it begins with whole outputs, and later steps were written after masks.
         // The same holds where folds name frames, whose copies have other handles.
-        let changed = masked || reworded;
-        marks.extend(conversation.mark_for_new_system(session).filter(|_| changed));
-        self.kernel.write(|change| change.append(self.kernel.now(), &marks))?;
-        Ok(())
+        marks.extend(forked.for_new_system.filter(|_| is_changed));
+        Ok(change.append(self.kernel.now(), &marks)?)
     }
+}
+
+/// The frames that a fork takes along from its original, with notes and marks.
+pub(super) struct ForkedFrames {
+    spans: Vec<ForkedSpan>,
+    /// Whether folds name frames in the fork.
+    reworded: bool,
+    begins_with_summary: bool,
+    /// The root of the original.
+    root: Option<Frame>,
+    /// The event that gives the fork the system prompt of its original.
+    system: Option<Event>,
+    marks: Vec<Event>,
+    /// Whether outputs of the original are masked.
+    masked: bool,
+    /// The event that marks everything as written after another system prompt.
+    for_new_system: Option<Event>,
 }
 
 /// The calls that a message shows.

@@ -3,14 +3,16 @@
 //!
 //! Frames are found by their anchors, so that neither a restart nor a second process makes any twice.
 
-mod carry;
+pub(crate) mod carry;
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use callstack_core::framing::{Framer, FramingMessage, Taken, WorkKind};
 use callstack_core::transcript::{Anchor, Span, SpanOrigin};
+use callstack_store::Change;
 
+use self::carry::{Due, DueChanges};
 use super::entry::framing_message;
 use super::state::framing::Framing;
 use super::{Conversation, HostMessage};
@@ -88,25 +90,63 @@ impl WorkFraming {
         Ok(conversation.framing.is_due())
     }
 
-    /// Begins and ends the frames that a session's work asks for. Whether there were any.
+    /// Finds out which frames a session's work begins and ends.
+    pub(super) fn due_frames(
+        &self,
+        conversation: &mut Conversation,
+        session: &str,
+        settings: &Settings,
+    ) -> Result<Option<DueChanges>, EngineError> {
+        self.follow_work(conversation, session, settings)?;
+        let framing = &conversation.framing;
+        let Some(framer) = &framing.framer else { return Ok(None) };
+        let all = framer.changes().len();
+        if framing.done == all {
+            return Ok(None);
+        }
+        let due = self.due(conversation, framer, framing.done, settings.autonomy.level);
+        let framing = &mut conversation.framing;
+        Ok(match due {
+            Due::Nothing(done) => {
+                framing.carried_out(done);
+                None
+            }
+            Due::Later(done) => {
+                (framing.done, framing.waiting) = (done, 0);
+                None
+            }
+            Due::Changes(due) => Some(due),
+        })
+    }
+
+    /// Begins and ends these frames, as far as that is possible. Returns how many of the framer's changes the store
+    /// has then.
+    pub(super) fn frame(
+        &self,
+        change: &mut Change<'_>,
+        conversation: &Conversation,
+        session: &str,
+        due: &DueChanges,
+    ) -> Result<usize, EngineError> {
+        match &conversation.framing.framer {
+            Some(framer) => self.carry_out(change, conversation, session, framer, due),
+            None => Ok(conversation.framing.done),
+        }
+    }
+
+    /// Begins and ends the frames that a session's work asks for, beside its requests. Whether there were any.
     pub(super) fn frame_work(
         &self,
         conversation: &mut Conversation,
         session: &str,
         settings: &Settings,
     ) -> Result<bool, EngineError> {
-        self.follow_work(conversation, session, settings)?;
-        let framing = &conversation.framing;
-        let Some(framer) = &framing.framer else { return Ok(false) };
-        let all = framer.changes().len();
-        if framing.done == all {
+        let Some(due) = self.due_frames(conversation, session, settings)? else {
             return Ok(false);
-        }
-        let carried = self.carry_out_framing(conversation, session, framer, framing.done)?;
-        let framing = &mut conversation.framing;
-        framing.done = carried.done;
-        framing.waiting = if carried.done < all && !carried.again { all } else { 0 };
-        Ok(carried.changed)
+        };
+        let done = self.kernel.write(|change| self.frame(change, conversation, session, &due))?;
+        conversation.framing.carried_out(done);
+        Ok(true)
     }
 
     /// Ends finished work in a session that has fallen silent, without waiting for the user's next words. The framer
@@ -141,8 +181,13 @@ impl WorkFraming {
             resting.read(message, &framing.taken);
         }
         resting.rest();
-        if resting.changes().len() > framing.done {
-            self.carry_out_framing(conversation, session, &resting, framing.done)?;
+        if resting.changes().len() <= framing.done {
+            return Ok(());
+        }
+        let level = self.kernel.read(|view| self.kernel.settings_in(view))?.autonomy.level;
+        if let Due::Changes(due) = self.due(conversation, &resting, framing.done, level) {
+            self.kernel
+                .write(|change| self.carry_out(change, conversation, session, &resting, &due))?;
         }
         Ok(())
     }

@@ -5,11 +5,12 @@ use callstack_core::event::Event;
 use callstack_core::fold::{Input, fold};
 use callstack_core::rendered_slot::RenderedText;
 use callstack_core::session_state::SessionState;
+use callstack_core::transcript::Span;
+use callstack_store::{StoreError, View};
 
 use super::Conversation;
 use super::sync_request::{SyncAnswer, common};
 use crate::error::{EngineError, Kind};
-use crate::kernel::Kernel;
 use crate::queries::Queries;
 
 impl Queries {
@@ -19,37 +20,24 @@ impl Queries {
     }
 }
 
-/// Follows a change of the mode: with it the prefix of everything that was written so far is
-/// another one.
-pub(super) fn follow_mode(
-    kernel: &Kernel,
-    conversation: &mut Conversation,
+/// Returns the events that keep a change of the mode, where it counts: with the mode, the prefix of everything that was
+/// written so far is another one.
+pub(super) fn changed(
+    view: &View<'_>,
+    conversation: &Conversation,
     session: &str,
     framed: bool,
-) -> Result<(), EngineError> {
-    if conversation.framed == Some(framed) {
-        return Ok(());
+) -> Result<Vec<Event>, StoreError> {
+    let settled = |span: &Span| span.fold.as_ref().is_some_and(|fold| fold.settled_at.is_some());
+    let any = conversation.spans.iter().any(settled)
+        || !conversation.masking.lines().is_empty()
+        || !view.renders(session, Some(RenderedText::System))?.is_empty();
+    if !any || view.kept_frame_mode(session)?.unwrap_or(true) == framed {
+        return Ok(Vec::new());
     }
-    let (kept, any) = kernel.read(|view| {
-        let any = !view.renders(session, Some(RenderedText::System))?.is_empty();
-        Ok::<_, EngineError>((view.kept_frame_mode(session)?, any))
-    })?;
-    let settled = |span: &callstack_core::transcript::Span| {
-        span.fold.as_ref().is_some_and(|fold| fold.settled_at.is_some())
-    };
-    let any =
-        any || conversation.spans.iter().any(settled) || !conversation.masking.lines().is_empty();
-    if any && kept.unwrap_or(true) != framed {
-        let state = SessionState::FrameMode { on: framed };
-        let mode = Event::SessionStateSet { session: session.to_owned(), state };
-        let mark = conversation.mark_for_new_system(session);
-        let events: Vec<_> = std::iter::once(mode).chain(mark).collect();
-        kernel.write(|change| change.append(kernel.now(), &events))?;
-        conversation.go_stale();
-    }
-    conversation.steady_since = None;
-    conversation.framed = Some(framed);
-    Ok(())
+    let state = SessionState::FrameMode { on: framed };
+    let mode = Event::SessionStateSet { session: session.to_owned(), state };
+    Ok(std::iter::once(mode).chain(conversation.mark_for_new_system(session)).collect())
 }
 
 /// The answer to a call while the mode is off.

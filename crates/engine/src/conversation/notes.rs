@@ -6,9 +6,11 @@ use std::sync::Arc;
 use callstack_core::autonomy::SuggestionKind;
 use callstack_core::event::Event;
 use callstack_core::fold::Placement;
+use callstack_core::frame::Frame;
 use callstack_core::named_steps::is_ours;
 use callstack_core::rendered_slot::NoteKey;
 use callstack_core::transcript::{CallState, Message, Role, Span, SpanOrigin, ToolCall};
+use callstack_store::Change;
 
 use super::snapshot::Snapshot;
 use super::stored_notes::{note, rows};
@@ -52,102 +54,115 @@ impl Notes {
         }
     }
 
-    /// Adds notes about events beside the session since its last request.
-    pub(super) fn add_news(
+    /// Returns the notes that are due at the end of a request.
+    pub(super) fn due(
         &self,
         conversation: &mut Conversation,
         session: &str,
         snapshot: &Snapshot,
-    ) -> Result<(), EngineError> {
-        self.announce_compactions(conversation, session, snapshot)?;
-        self.add_late_context(conversation, session, snapshot)?;
-        outside::announce_outside(&self.queries, &self.sessions, conversation, session, snapshot)
+    ) -> Result<DueNotes, EngineError> {
+        let mut events = announced_compactions(conversation, session, snapshot);
+        events.extend(self.late_context(conversation, session, snapshot)?);
+        events.extend(outside::notes(&self.queries, conversation, session, snapshot)?);
+        let suggestion = self.suggestion(conversation, &snapshot.settings)?;
+        Ok(DueNotes { events, suggestion })
     }
 
-    /// Tells of compactions that were asked for and are over, and forgets one whose call was undone.
-    fn announce_compactions(
+    /// Stores notes.
+    pub(super) fn store(
         &self,
-        conversation: &mut Conversation,
+        change: &mut Change<'_>,
         session: &str,
-        snapshot: &Snapshot,
+        due: DueNotes,
     ) -> Result<(), EngineError> {
-        let Snapshot { pending, unannounced, .. } = snapshot;
-        if pending.as_ref().is_some_and(|pending| conversation.has_undone(&pending.anchor)) {
-            self.queries
-                .clear_compaction_tracking(session, "the call that asked for it was undone")?;
+        change.append(self.kernel.now(), &due.events)?;
+        if let Some(due) = due.suggestion {
+            self.suggest(change, session, due)?;
         }
-        let Some(last) = conversation.last().filter(|_| !unannounced.is_empty()) else {
-            return Ok(());
-        };
-        let placement = if last.role == Role::User { Placement::Append } else { Placement::Insert };
-        let text = notice_of(unannounced, conversation);
-        let events = [
-            note(session, (&last.id, placement), NoteKey::Compaction, text),
-            Event::CompactionTold { session: session.to_owned() },
-        ];
-        self.sessions.append(conversation, session, self.kernel.now(), &events)
+        Ok(())
     }
 
-    /// Tells a session of the frame that it got later than its system prompt, once.
-    fn add_late_context(
+    /// Returns the note about the frame that a session got later than its system prompt, once.
+    fn late_context(
         &self,
-        conversation: &mut Conversation,
+        conversation: &Conversation,
         session: &str,
         snapshot: &Snapshot,
-    ) -> Result<(), EngineError> {
+    ) -> Result<Option<Event>, EngineError> {
         let pushed = |span: &Span| span.origin != SpanOrigin::Root;
         // The answer of a push contains the context, too.
         if conversation.spans.is_empty() || conversation.spans.iter().any(pushed) {
-            return Ok(());
+            return Ok(None);
         }
-        let Some(text) = self.system.late_context(session, snapshot)? else { return Ok(()) };
+        let Some(text) = self.system.late_context(session, snapshot)? else { return Ok(None) };
         let notes = self.kernel.read(|view| rows(view, session))?;
         let Some(last) =
             conversation.last().filter(|_| notes.iter().all(|it| it.1 != NoteKey::Context))
         else {
-            return Ok(());
+            return Ok(None);
         };
         let placement = if last.role == Role::User { Placement::Append } else { Placement::Insert };
-        let event = note(session, (&last.id, placement), NoteKey::Context, text);
-        self.sessions.append(conversation, session, self.kernel.now(), &[event])
+        Ok(Some(note(session, (&last.id, placement), NoteKey::Context, text)))
     }
 
-    /// Makes the suggestions that are due at this call. Returns whether the model learns something new.
-    pub(super) fn make_notes(
+    /// Makes the suggestion that is due at this call, if one is. Returns whether the model learns something new.
+    pub(super) fn make_suggestion(
         &self,
         conversation: &mut Conversation,
         session: &str,
         settings: &Settings,
     ) -> Result<bool, EngineError> {
+        let Some(due) = self.suggestion(conversation, settings)? else { return Ok(false) };
+        let is_said = due.place.is_some();
+        let is_made = self
+            .sessions
+            .write(conversation, session, |_, change| self.suggest(change, session, due))?;
+        Ok(is_made && is_said)
+    }
+
+    /// Returns the suggestion that is due at this call.
+    fn suggestion(
+        &self,
+        conversation: &mut Conversation,
+        settings: &Settings,
+    ) -> Result<Option<DueSuggestion>, EngineError> {
         let autonomy = &settings.autonomy;
         if autonomy.level == Level::Manual {
-            return Ok(false);
+            return Ok(None);
         }
         // A system prompt that is rebuilt with every change contains them.
         let say = autonomy.suggest_in_context && settings.placement == settings::Placement::Output;
         let place = conversation.newest_output();
         // The user's message is no place for our words: they wait for the next call that returns something.
         if say && place.is_none() {
-            return Ok(false);
+            return Ok(None);
         }
-        let Some(proposals) = self.proposals(conversation, autonomy)? else { return Ok(false) };
-        let Some((suggestion, frame)) = self.suggestions.first_due(&proposals)? else {
+        let Some(proposals) = self.proposals(conversation, autonomy)? else { return Ok(None) };
+        let due = self.suggestions.first_due(&proposals)?;
+        let place = place.filter(|_| say);
+        Ok(due.map(|(proposal, frame)| DueSuggestion { proposal, frame, place }))
+    }
+
+    /// Stores a suggestion, with the note that contains it, unless another process was faster. Returns whether it did.
+    /// The store gives the suggestion the number that the note names.
+    fn suggest(
+        &self,
+        change: &mut Change<'_>,
+        session: &str,
+        due: DueSuggestion,
+    ) -> Result<bool, EngineError> {
+        let DueSuggestion { proposal, frame, place } = due;
+        let Some(made) = self.suggestions.suggest(change, session, proposal)? else {
             return Ok(false);
         };
-        let made = self.sessions.write(conversation, session, |_, change| {
-            let Some(made) = self.suggestions.suggest(change, session, suggestion)? else {
-                return Ok(None);
-            };
-            if let Some((message, call)) = place.filter(|_| say) {
-                let text = made.text(&frame, self.kernel.dialect());
-                let name = format!("suggestion {}", made.num);
-                let key = NoteKey::About { name, message: message.clone() };
-                let note = note(session, (&message, Placement::Output(call)), key, text);
-                change.append(self.kernel.now(), &[note])?;
-            }
-            Ok(Some(made))
-        })?;
-        Ok(made.is_some() && say)
+        if let Some((message, call)) = place {
+            let text = made.text(&frame, self.kernel.dialect());
+            let name = format!("suggestion {}", made.num);
+            let key = NoteKey::About { name, message: message.clone() };
+            let note = note(session, (&message, Placement::Output(call)), key, text);
+            change.append(self.kernel.now(), &[note])?;
+        }
+        Ok(true)
     }
 
     /// Returns the suggestions of the heuristics for the open frame, the surest first; none where no frame is open.
@@ -170,6 +185,48 @@ impl Notes {
         proposals.retain(|proposal| proposal.belongs_at(boundary));
         Ok(Some(proposals).filter(|proposals| !proposals.is_empty()))
     }
+}
+
+/// Notes that are due at the end of a request.
+pub(super) struct DueNotes {
+    /// The events that store them.
+    events: Vec<Event>,
+    suggestion: Option<DueSuggestion>,
+}
+
+impl DueNotes {
+    pub(super) fn is_nothing(&self) -> bool {
+        self.events.is_empty() && self.suggestion.is_none()
+    }
+}
+
+/// A suggestion that is due, with its frame.
+struct DueSuggestion {
+    proposal: Proposal,
+    frame: Frame,
+    /// The message and the call after whose output the model reads it, if it does.
+    place: Option<(String, String)>,
+}
+
+/// Returns the events that tell of compactions that were asked for and are over, and forget one whose call was undone.
+fn announced_compactions(
+    conversation: &Conversation,
+    session: &str,
+    snapshot: &Snapshot,
+) -> Vec<Event> {
+    let Snapshot { pending, unannounced, .. } = snapshot;
+    let mut events = Vec::new();
+    if pending.as_ref().is_some_and(|pending| conversation.has_undone(&pending.anchor)) {
+        let reason = "the call that asked for it was undone".to_owned();
+        events.push(Event::CompactionDropped { session: session.to_owned(), reason });
+    }
+    if let Some(last) = conversation.last().filter(|_| !unannounced.is_empty()) {
+        let placement = if last.role == Role::User { Placement::Append } else { Placement::Insert };
+        let text = notice_of(unannounced, conversation);
+        events.push(note(session, (&last.id, placement), NoteKey::Compaction, text));
+        events.push(Event::CompactionTold { session: session.to_owned() });
+    }
+    events
 }
 
 impl Conversation {

@@ -1,6 +1,7 @@
 //! Tells a session's agent about changes that a person made from outside. Each is announced in a note at the next
 //! request, and again if that note was folded away with a finished frame while the change still matters.
 
+use callstack_core::event::Event;
 use callstack_core::fold::{Note, Placement};
 use callstack_core::outside::{changes_note, note_contains};
 use callstack_core::rendered_slot::NoteKey;
@@ -12,7 +13,6 @@ use super::state::outside::{Changed, Outside};
 use super::stored_notes::note;
 use crate::error::EngineError;
 use crate::queries::Queries;
-use crate::sessions::Sessions;
 
 impl Conversation {
     /// Whether there is a change that the agent does not know.
@@ -54,17 +54,17 @@ impl Conversation {
     }
 }
 
-/// Tells of the changes that the agent does not know of, or whose note has left, with the frame that is open now.
-pub(super) fn announce_outside(
+/// Returns the notes of the changes that the agent does not know of, or whose note has left, with the frame that is
+/// open now.
+pub(super) fn notes(
     queries: &Queries,
-    sessions: &Sessions,
-    conversation: &mut Conversation,
+    conversation: &Conversation,
     session: &str,
     snapshot: &Snapshot,
-) -> Result<(), EngineError> {
-    let Some(last) = conversation.last() else { return Ok(()) };
+) -> Result<Vec<Event>, EngineError> {
+    let Some(last) = conversation.last() else { return Ok(Vec::new()) };
     if conversation.outside.changes.is_empty() {
-        return Ok(());
+        return Ok(Vec::new());
     }
     let ops = conversation.fold().ops;
     let due = [
@@ -81,8 +81,5 @@ pub(super) fn announce_outside(
         let key = NoteKey::Outside { until: newest.seq, again: *again };
         events.push(note(session, (&last.id, placement.clone()), key, text));
     }
-    if events.is_empty() {
-        return Ok(());
-    }
-    sessions.append(conversation, session, sessions.kernel.now(), &events)
+    Ok(events)
 }

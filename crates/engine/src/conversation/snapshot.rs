@@ -62,16 +62,25 @@ impl Sessions {
         self.kernel.read(|view| {
             conversation.load(view, session)?;
             conversation.load_spans(view, session)?;
-            let slot = RenderedSlot::System(epoch.to_owned());
-            Ok(Snapshot {
-                settings: self.kernel.settings_in(view)?,
-                session: view.session_row(session)?,
-                newest: view.newest_event()?.seq,
-                broken: view.broken_turn(session)?,
-                pending: view.pending_compaction(session)?,
-                unannounced: view.unannounced_compactions(session)?,
-                system: view.render(session, &slot)?,
-            })
+            self.snapshot(view, session, epoch)
+        })
+    }
+
+    fn snapshot(
+        &self,
+        view: &View<'_>,
+        session: &str,
+        epoch: &str,
+    ) -> Result<Snapshot, EngineError> {
+        let slot = RenderedSlot::System(epoch.to_owned());
+        Ok(Snapshot {
+            settings: self.kernel.settings_in(view)?,
+            session: view.session_row(session)?,
+            newest: view.newest_event()?.seq,
+            broken: view.broken_turn(session)?,
+            pending: view.pending_compaction(session)?,
+            unannounced: view.unannounced_compactions(session)?,
+            system: view.render(session, &slot)?,
         })
     }
 
@@ -103,13 +112,39 @@ impl Sessions {
         session: &str,
         write: impl FnOnce(&Conversation, &mut Change<'_>) -> Result<T, EngineError>,
     ) -> Result<T, EngineError> {
-        let (outcome, kept) = self.kernel.write(|change| {
+        let (outcome, ()) = self.write_and_read(conversation, session, write, |_| Ok(()))?;
+        Ok(outcome)
+    }
+
+    /// Changes the store, and reads the state of the session after that, in one transaction. `epoch` is the context
+    /// that the request continues.
+    pub(super) fn write_and_look<T>(
+        &self,
+        conversation: &mut Conversation,
+        session: &str,
+        epoch: &str,
+        write: impl FnOnce(&Conversation, &mut Change<'_>) -> Result<T, EngineError>,
+    ) -> Result<(T, Snapshot), EngineError> {
+        let look = |view: &View<'_>| self.snapshot(view, session, epoch);
+        self.write_and_read(conversation, session, write, look)
+    }
+
+    fn write_and_read<T, R>(
+        &self,
+        conversation: &mut Conversation,
+        session: &str,
+        write: impl FnOnce(&Conversation, &mut Change<'_>) -> Result<T, EngineError>,
+        read: impl FnOnce(&View<'_>) -> Result<R, EngineError>,
+    ) -> Result<(T, R), EngineError> {
+        // The conversation keeps nothing of a transaction that fails.
+        let (outcome, kept, state) = self.kernel.write(|change| {
             let outcome = write(conversation, change)?;
-            let kept = Kept::after(conversation.revision, &change.view(), session)?;
-            Ok::<_, EngineError>((outcome, kept))
+            let view = change.view();
+            let kept = Kept::after(conversation.revision, &view, session)?;
+            Ok::<_, EngineError>((outcome, kept, read(&view)?))
         })?;
         conversation.keep(kept);
-        Ok(outcome)
+        Ok((outcome, state))
     }
 
     /// Appends events that happen at a time, and updates `conversation` with the state of its session after that, in

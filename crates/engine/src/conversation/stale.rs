@@ -11,8 +11,6 @@ use super::copied::Copied;
 use super::observed::Observed;
 use super::snapshot::Snapshot;
 use super::state::stale::{Stale, mark};
-use crate::error::EngineError;
-use crate::kernel::Kernel;
 use crate::settings::Placement;
 
 /// The events that mark the same in a fork.
@@ -52,43 +50,69 @@ impl Conversation {
     }
 }
 
-/// Marks the steps that are stale at this call. Returns whether the marks stay until something else happens.
-pub(super) fn mark_stale(
-    kernel: &Kernel,
-    conversation: &mut Conversation,
-    observed: &Observed,
-    snapshot: &Snapshot,
-) -> Result<bool, EngineError> {
-    // The request that this call is for will be the first with a system prompt of ours; the mark
-    // is kept once that prompt is.
-    let placement = snapshot.settings.placement;
-    if placement == Placement::Output
-        && let Some(until) = conversation.written_until().map(str::to_owned)
-        && snapshot.system.is_none()
-    {
-        conversation.stale.until_system = Some(until);
-        return Ok(false);
+/// Steps that are stale from this call on.
+pub(super) struct NewMarks {
+    /// The last of those that are marked once a system prompt of ours is built.
+    until_system: Option<String>,
+    steps: Vec<String>,
+    /// The summary with which everything so far is stale, and the last message that is.
+    summary: Option<(String, Option<String>)>,
+    /// Whether the marks stay until something else happens.
+    pub(super) is_steady: bool,
+}
+
+impl NewMarks {
+    /// Returns the steps that are stale at a call.
+    pub(super) fn at(
+        conversation: &Conversation,
+        observed: &Observed,
+        snapshot: &Snapshot,
+    ) -> Self {
+        let placement = snapshot.settings.placement;
+        let written = conversation.written_until().map(str::to_owned);
+        // The request that this call is for will be the first with a system prompt of ours; the mark
+        // is kept once that prompt is.
+        if placement == Placement::Output && written.is_some() && snapshot.system.is_none() {
+            let (steps, summary) = (Vec::new(), None);
+            return Self { until_system: written, steps, summary, is_steady: false };
+        }
+        let known = &conversation.stale;
+        let mut steps = observed.unwitnessed.clone();
+        steps.retain(|step| !known.steps.contains(step));
+        // A step that the host keeps after its summary may be shown there for the first time: by the order of first
+        // appearance it is newer than the summary.
+        let summary = conversation.summary().filter(|summary| {
+            placement == Placement::System && known.summaries.iter().all(|it| it != summary)
+        });
+        let summary = summary.map(|summary| (summary.to_owned(), written));
+        Self { until_system: None, steps, summary, is_steady: true }
     }
-    conversation.stale.until_system = None;
-    let Observed { session, unwitnessed, .. } = observed;
-    let mut steps = unwitnessed.clone();
-    steps.retain(|step| !conversation.stale.steps.contains(step));
-    let mut marks: Vec<_> =
-        steps.iter().map(|step| mark(session, StaleReach::Step, step)).collect();
-    conversation.stale.steps.extend(steps);
-    // A step that the host keeps after its summary may be shown there for the first time: by the order of first
-    // appearance it is newer than the summary.
-    if placement == Placement::System
-        && let Some(summary) = conversation.summary().map(str::to_owned)
-        && !conversation.stale.summaries.contains(&summary)
-    {
-        marks.extend(conversation.mark_for_new_system(session));
-        marks.push(mark(session, StaleReach::Summary, &summary));
-        conversation.go_stale();
-        conversation.stale.summaries.push(summary);
+
+    /// Returns the events that keep the marks.
+    pub(super) fn events(&self, session: &str) -> Vec<Event> {
+        let mut marks: Vec<Event> =
+            self.steps.iter().map(|step| mark(session, StaleReach::Step, step)).collect();
+        if let Some((summary, until)) = &self.summary {
+            marks.extend(until.iter().map(|until| mark(session, StaleReach::Until, until)));
+            marks.push(mark(session, StaleReach::Summary, summary));
+        }
+        marks
     }
-    if !marks.is_empty() {
-        kernel.write(|change| change.append(kernel.now(), &marks))?;
+}
+
+impl Stale {
+    /// Adds marks that the store has; they may have been read from it already.
+    pub(super) fn add(&mut self, marks: NewMarks) {
+        let add = |known: &mut Vec<String>, new: String| {
+            if !known.contains(&new) {
+                known.push(new);
+            }
+        };
+        self.until_system = marks.until_system;
+        marks.steps.into_iter().for_each(|step| add(&mut self.steps, step));
+        if let Some((summary, until)) = marks.summary {
+            until.into_iter().for_each(|until| add(&mut self.until, until));
+            add(&mut self.summaries, summary);
+        }
     }
-    Ok(true)
 }

@@ -3,29 +3,28 @@
 use std::sync::Arc;
 
 use callstack_core::fold::{Folded, Input, fold};
-use callstack_core::framing::identity_of;
-use callstack_core::transcript::{Anchor, Role};
-use callstack_store::MessageBody;
+use callstack_core::transcript::Role;
+use callstack_store::{Change, MessageBody};
 
 use super::fixing::Unshown;
 use super::folding::live;
 use super::observed::{Observed, epoch_of, summary_among};
 use super::snapshot::Snapshot;
+use super::stale::NewMarks;
 use super::sync_request::{SyncAnswer, SyncRequest, common};
-use super::{Conversation, HostMessage, calibrated, mode, stale};
+use super::{Conversation, HostMessage, calibrated, mode};
 use crate::compaction::{Came, Compactions};
 use crate::conversation::fixing::Fixing;
 use crate::conversation::folding::Folding;
 use crate::conversation::fork::Forks;
 use crate::conversation::framing::WorkFraming;
+use crate::conversation::history::Histories;
 use crate::conversation::notes::Notes;
 use crate::conversation::undo::Undo;
 use crate::conversation::written::FileWrites;
 use crate::error::EngineError;
-use crate::frames::Frames;
 use crate::kernel::Kernel;
 use crate::lock::lock;
-use crate::session::UserTurns;
 use crate::sessions::Sessions;
 use crate::settings::Settings;
 use crate::subagents::Subagents;
@@ -35,7 +34,6 @@ use crate::work_tree::FileStates;
 /// Follows the sessions of hosts, and answers with the operations for their requests.
 pub(crate) struct Conversations {
     kernel: Arc<Kernel>,
-    frames: Arc<Frames>,
     sessions: Arc<Sessions>,
     files: Arc<FileStates>,
     fixing: Arc<Fixing>,
@@ -43,12 +41,12 @@ pub(crate) struct Conversations {
     subagents: Arc<Subagents>,
     framing: Arc<WorkFraming>,
     writes: Arc<FileWrites>,
-    turns: Arc<UserTurns>,
     presence: Arc<Presence>,
     undo: Arc<Undo>,
     pub(super) folding: Arc<Folding>,
     notes: Arc<Notes>,
     forks: Arc<Forks>,
+    histories: Arc<Histories>,
 }
 
 impl Conversations {
@@ -58,7 +56,6 @@ impl Conversations {
     )]
     pub(crate) fn new(
         kernel: &Arc<Kernel>,
-        frames: &Arc<Frames>,
         sessions: &Arc<Sessions>,
         files: &Arc<FileStates>,
         fixing: &Arc<Fixing>,
@@ -66,16 +63,15 @@ impl Conversations {
         subagents: &Arc<Subagents>,
         framing: &Arc<WorkFraming>,
         writes: &Arc<FileWrites>,
-        turns: &Arc<UserTurns>,
         presence: &Arc<Presence>,
         undo: &Arc<Undo>,
         folding: &Arc<Folding>,
         notes: &Arc<Notes>,
         forks: &Arc<Forks>,
+        histories: &Arc<Histories>,
     ) -> Self {
         Self {
             kernel: Arc::clone(kernel),
-            frames: Arc::clone(frames),
             sessions: Arc::clone(sessions),
             files: Arc::clone(files),
             fixing: Arc::clone(fixing),
@@ -83,12 +79,12 @@ impl Conversations {
             subagents: Arc::clone(subagents),
             framing: Arc::clone(framing),
             writes: Arc::clone(writes),
-            turns: Arc::clone(turns),
             presence: Arc::clone(presence),
             undo: Arc::clone(undo),
             folding: Arc::clone(folding),
             notes: Arc::clone(notes),
             forks: Arc::clone(forks),
+            histories: Arc::clone(histories),
         }
     }
 
@@ -100,8 +96,12 @@ impl Conversations {
         if self.presence.forget_replaced() { Ok(SyncAnswer::All) } else { answer }
     }
 
-    /// Carries out the stages of a request, in order. Each works on the conversation and on a snapshot of the store,
-    /// which is read again only after a stage that changed the session's frames.
+    /// Carries out the stages of a request, in order. Each finds out from the snapshot of the store and from the
+    /// conversation which changes are due. If any are, they are made in one transaction, which reads the snapshot again.
+    ///
+    /// `observe` and `fold` make several. Messages go to the recorder at once, and a note with a delegation's result
+    /// must be stored whatever comes after it. A text is fixed, a fold settled and an output masked only once the
+    /// messages that it stands for are on the disk, and each is computed with those before it.
     fn follow(&self, mut request: SyncRequest) -> Result<SyncAnswer, EngineError> {
         self.sessions.empty_purged(&request.session, &mut request.shown)?;
         self.subagents.tasks_returned(&request)?;
@@ -127,10 +127,14 @@ impl Conversations {
         if !has_results && self.is_as_before(conversation, &observed, &snapshot)? {
             return Ok(self.same_as_before(conversation, observed.held, observed.last_serial));
         }
-        self.reconcile(conversation, &observed, &mut snapshot, has_results)?;
+        if has_results {
+            snapshot = self.look(conversation, &observed.session, &observed.epoch)?;
+        }
+        self.reconcile(conversation, &observed, &mut snapshot)?;
         self.frame(conversation, &observed, &mut snapshot)?;
-        let is_steady = stale::mark_stale(&self.kernel, conversation, &observed, &snapshot)?;
-        self.note(conversation, &observed, &snapshot)?;
+        let marks = NewMarks::at(conversation, &observed, &snapshot);
+        let is_steady = marks.is_steady;
+        self.note(conversation, &observed, &mut snapshot, marks)?;
         let folded = self.fold(conversation, &observed, &snapshot.settings)?;
         Ok(answer(conversation, &observed, folded, is_steady))
     }
@@ -160,9 +164,46 @@ impl Conversations {
         conversation.ticket = self.sessions.record_since(newest, session, bodies)?;
         self.writes.give_written(conversation)?;
         self.files.follow_files(conversation, session)?;
-        calibrated::keep_calibration(&self.kernel, conversation, session)?;
-        mode::follow_mode(&self.kernel, conversation, session, framed)?;
+        self.keep_state(conversation, session, framed)?;
         Ok((observed, snapshot))
+    }
+
+    /// Keeps the calibration and the mode of a session for other processes, where they have changed.
+    fn keep_state(
+        &self,
+        conversation: &mut Conversation,
+        session: &str,
+        framed: bool,
+    ) -> Result<(), EngineError> {
+        let percent = conversation.calibration().percent();
+        let is_calibrated = conversation.calibrated == Some(percent);
+        let has_mode = conversation.framed == Some(framed);
+        if is_calibrated && has_mode {
+            return Ok(());
+        }
+        let mut events = Vec::new();
+        let has_changed = self.kernel.read(|view| {
+            if !is_calibrated {
+                events.extend(calibrated::changed(view, session, percent)?);
+            }
+            let known = events.len();
+            if !has_mode {
+                events.extend(mode::changed(view, conversation, session, framed)?);
+            }
+            Ok::<_, EngineError>(events.len() > known)
+        })?;
+        if !events.is_empty() {
+            self.kernel.write(|change| change.append(self.kernel.now(), &events))?;
+        }
+        conversation.calibrated = Some(percent);
+        if has_changed {
+            conversation.go_stale();
+        }
+        if !has_mode {
+            conversation.steady_since = None;
+            conversation.framed = Some(framed);
+        }
+        Ok(())
     }
 
     /// Whether nothing but steps of the model was added, which change no operation.
@@ -179,43 +220,34 @@ impl Conversations {
             && (!masks || !conversation.may_have_due_outputs(self.kernel.now()))
             && !conversation.weighs_again(self.kernel.now())
             && !self.framing.follow_work(conversation, session, settings)?
-            && !self.notes.make_notes(conversation, session, settings)?
+            && !self.notes.make_suggestion(conversation, session, settings)?
             && !self.folding.would_name_steps(conversation, settings)?)
     }
 
-    /// Brings the session's frames in line with the host's history: a new session, a fork, a compaction, an undo.
+    /// Brings the session's frames in line with the host's history: a new session, a fork, a compaction, and then, with
+    /// the frames that there are by now, an undo.
     fn reconcile(
         &self,
         conversation: &mut Conversation,
         observed: &Observed,
         snapshot: &mut Snapshot,
-        mut has_changed: bool,
     ) -> Result<(), EngineError> {
-        let Observed { session, host, epoch, .. } = observed;
-        // A root that was popped stays popped until the user speaks again, which the host reports separately.
-        let begins = conversation.frameless != Some(true) && snapshot.root().is_none();
-        if let Some(words) = observed.first_words.as_deref().filter(|_| begins) {
-            let start = Anchor { message: None, call: None };
-            self.frames.ensure_root(session, host, identity_of(words), start)?;
-            has_changed = true;
+        let session = &observed.session;
+        let new = self.histories.compare(conversation, observed, snapshot)?;
+        if !new.is_nothing() {
+            self.change(conversation, observed, snapshot, |_, change| {
+                self.histories.follow(change, observed, new)
+            })?;
         }
-        if observed.is_from_before {
-            self.turns.forget_goal(session)?;
-            has_changed = true;
+        let undone = self.undo.compare(conversation, session, observed.may_be_undone)?;
+        if !undone.is_stored() {
+            let frames = self.change(conversation, observed, snapshot, |_, change| {
+                self.undo.carry_out(change, &undone)
+            })?;
+            self.undo.hash_again(&frames)?;
         }
-        if let Some(copied) = &observed.copied {
-            self.forks.fork(conversation, session, host, copied, &observed.opened)?;
-            has_changed = true;
-        }
-        if let Some(summary) = &observed.summary {
-            self.compaction.settle(session, Came::Summary(summary), None)?;
-            has_changed = true;
-        }
-        if has_changed {
-            *snapshot = self.look(conversation, session, epoch)?;
-        }
-        if self.undo.follow_undo(conversation, session, observed.may_be_undone)? {
-            *snapshot = self.look(conversation, session, epoch)?;
+        if let Some(messages) = undone.messages {
+            conversation.know_undone(messages);
         }
         Ok(())
     }
@@ -227,26 +259,51 @@ impl Conversations {
         observed: &Observed,
         snapshot: &mut Snapshot,
     ) -> Result<(), EngineError> {
-        let Observed { session, epoch, .. } = observed;
-        if self.framing.frame_work(conversation, session, &snapshot.settings)? {
-            *snapshot = self.look(conversation, session, epoch)?;
+        let session = &observed.session;
+        if let Some(due) = self.framing.due_frames(conversation, session, &snapshot.settings)? {
+            let done = self.change(conversation, observed, snapshot, |conversation, change| {
+                self.framing.frame(change, conversation, session, &due)
+            })?;
+            conversation.framing.carried_out(done);
             self.files.give_states(conversation, session)?;
         }
         conversation.step_frame = snapshot.active();
         Ok(())
     }
 
-    /// Adds the notes that are due at the end of the request.
+    /// Stores which steps are stale, and the notes that are due at the end of the request.
     fn note(
         &self,
         conversation: &mut Conversation,
         observed: &Observed,
-        snapshot: &Snapshot,
+        snapshot: &mut Snapshot,
+        marks: NewMarks,
     ) -> Result<(), EngineError> {
         let session = &observed.session;
-        self.notes.add_news(conversation, session, snapshot)?;
-        self.notes.make_notes(conversation, session, &snapshot.settings)?;
+        let events = marks.events(session);
+        let notes = self.notes.due(conversation, session, snapshot)?;
+        if !events.is_empty() || !notes.is_nothing() {
+            self.change(conversation, observed, snapshot, |_, change| {
+                change.append(self.kernel.now(), &events)?;
+                self.notes.store(change, session, notes)
+            })?;
+        }
+        conversation.stale.add(marks);
         Ok(())
+    }
+
+    /// Makes the changes of a stage in one transaction, which reads the snapshot again.
+    fn change<T>(
+        &self,
+        conversation: &mut Conversation,
+        observed: &Observed,
+        snapshot: &mut Snapshot,
+        write: impl FnOnce(&Conversation, &mut Change<'_>) -> Result<T, EngineError>,
+    ) -> Result<T, EngineError> {
+        let Observed { session, epoch, .. } = observed;
+        let (outcome, after) = self.sessions.write_and_look(conversation, session, epoch, write)?;
+        *snapshot = conversation.reading(after);
+        Ok(outcome)
     }
 
     /// Folds finished work, masks outputs, and names steps that a pop may close.
@@ -274,11 +331,7 @@ impl Conversations {
         epoch: &str,
     ) -> Result<Snapshot, EngineError> {
         let snapshot = self.sessions.look(conversation, session, epoch)?;
-        if conversation.reasoning != snapshot.settings.reasoning {
-            conversation.reasoning = snapshot.settings.reasoning;
-            conversation.steady_since = None;
-        }
-        Ok(snapshot)
+        Ok(conversation.reading(snapshot))
     }
 
     /// Returns the list of the last answer, without computing it again.
@@ -377,6 +430,17 @@ impl Sessions {
     /// nothing that ends there promises that all of it is stored.
     pub(crate) fn not_taken(&self, session: &str) {
         lock(&self.conversation(session)).has_gap = true;
+    }
+}
+
+impl Conversation {
+    /// Takes over the setting for reasoning from a snapshot, and returns it.
+    fn reading(&mut self, snapshot: Snapshot) -> Snapshot {
+        if self.reasoning != snapshot.settings.reasoning {
+            self.reasoning = snapshot.settings.reasoning;
+            self.steady_since = None;
+        }
+        snapshot
     }
 }
 

@@ -8,8 +8,10 @@ use std::sync::Arc;
 
 use callstack_core::decide::{Command, Reconcile};
 use callstack_core::event::Event;
+use callstack_core::frame::FrameNum;
 use callstack_core::session_state::SessionState;
 use callstack_core::transcript::{Anchor, Span, SpanOrigin};
+use callstack_store::Change;
 
 use super::Conversation;
 use super::results::follow_delegations;
@@ -44,23 +46,51 @@ impl Undo {
         }
     }
 
-    /// Brings frames in line with the calls that the transcript shows. Whether anything changed. With `may_be_undone`
-    /// it is kept which messages are not shown any more.
-    pub(super) fn follow_undo(
+    /// Compares the frames with the calls that the transcript shows. With `may_be_undone` also the messages are compared
+    /// that are known to be undone.
+    pub(super) fn compare(
         &self,
-        conversation: &mut Conversation,
+        conversation: &Conversation,
         session: &str,
         may_be_undone: bool,
-    ) -> Result<bool, EngineError> {
-        if may_be_undone {
-            self.keep_undone(conversation, session)?;
-        }
+    ) -> Result<Undone, EngineError> {
         let seen = Seen::of(conversation.messages(), &conversation.order);
+        let messages = if may_be_undone {
+            let is_gone = |id: &str| {
+                !seen.messages.contains_key(id) && seen.state_of_missing(id) == State::Gone
+            };
+            self.undone_messages(conversation, session, in_order(conversation, is_gone))?
+        } else {
+            None
+        };
         let mut reconcile = changes(&conversation.spans, session, |anchor| seen.state_of(anchor));
         follow_delegations(&self.kernel, conversation, &mut reconcile, |delegation| {
             seen.of_call(&delegation.call)
         })?;
-        self.reconcile(reconcile)
+        Ok(Undone { messages, reconcile })
+    }
+
+    /// Detaches and attaches the frames, and keeps which messages are undone. Returns the changed frames, whose files
+    /// are to be looked at again.
+    pub(super) fn carry_out(
+        &self,
+        change: &mut Change<'_>,
+        undone: &Undone,
+    ) -> Result<Vec<FrameNum>, EngineError> {
+        let event = undone.messages.as_ref().and_then(|messages| messages.event.as_ref());
+        if let Some(event) = event {
+            change.append(self.kernel.now(), std::slice::from_ref(event))?;
+        }
+        if is_nothing(&undone.reconcile) {
+            return Ok(Vec::new());
+        }
+        let command = Command::Reconcile(undone.reconcile.clone());
+        Ok(self.frames.change_in(change, &command)?.frames)
+    }
+
+    /// Looks at the files of frames again. No transaction waits for them.
+    pub(super) fn hash_again(&self, frames: &[FrameNum]) -> Result<(), EngineError> {
+        frames.iter().try_for_each(|frame| self.frames.hash_again(*frame))
     }
 
     /// Follows a host that has undone everything from a message on, before any further call shows it.
@@ -140,63 +170,97 @@ impl Undo {
         Ok(known.into_iter().collect())
     }
 
-    /// Keeps which messages the transcript does not show any more, for views of the session.
-    fn keep_undone(
+    /// Returns the change of the undone messages to these, if it is one.
+    fn undone_messages(
         &self,
-        conversation: &mut Conversation,
+        conversation: &Conversation,
         session: &str,
-    ) -> Result<(), EngineError> {
-        let seen = Seen::of(conversation.messages(), &conversation.order);
-        let is_gone =
-            |id: &str| !seen.messages.contains_key(id) && seen.state_of_missing(id) == State::Gone;
-        let undone = in_order(conversation, is_gone);
-        self.set_undone(conversation, session, undone)
+        mut undone: Vec<String>,
+    ) -> Result<Option<UndoneMessages>, EngineError> {
+        if undone.is_empty() && conversation.undone.as_ref() == Some(&undone) {
+            return Ok(None);
+        }
+        self.kernel.read(|view| {
+            if !undone.is_empty() {
+                let stored = view.message_order(session)?;
+                undone = with_replies(&undone, &stored, |id| conversation.order.contains_key(id));
+            }
+            if conversation.undone.as_ref() == Some(&undone) {
+                return Ok(None);
+            }
+            let is_known = view.session_row(session)?.is_some();
+            let is_new = is_known && view.undone_messages(session)? != undone;
+            let event = is_new.then(|| Event::SessionStateSet {
+                session: session.to_owned(),
+                state: SessionState::Undone { messages: undone.clone() },
+            });
+            let is_kept = is_known || undone.is_empty();
+            Ok(Some(UndoneMessages { messages: undone, event, is_kept }))
+        })
     }
 
     fn set_undone(
         &self,
         conversation: &mut Conversation,
         session: &str,
-        mut undone: Vec<String>,
+        undone: Vec<String>,
     ) -> Result<(), EngineError> {
-        if !undone.is_empty() {
-            let stored = self.kernel.read(|view| view.message_order(session))?;
-            undone = with_replies(&undone, &stored, |id| conversation.order.contains_key(id));
-        }
-        if conversation.undone.as_ref() == Some(&undone) {
+        let Some(undone) = self.undone_messages(conversation, session, undone)? else {
             return Ok(());
+        };
+        if let Some(event) = &undone.event {
+            let event = std::slice::from_ref(event);
+            self.kernel.write(|change| change.append(self.kernel.now(), event))?;
         }
-        let (is_known, kept) = self.kernel.read(|view| {
-            Ok::<_, EngineError>((
-                view.session_row(session)?.is_some(),
-                view.undone_messages(session)?,
-            ))
-        })?;
-        if is_known && kept != undone {
-            let state = SessionState::Undone { messages: undone.clone() };
-            let event = Event::SessionStateSet { session: session.to_owned(), state };
-            self.kernel.write(|change| change.append(self.kernel.now(), &[event]))?;
-        }
-        if is_known || undone.is_empty() {
-            conversation.undone = Some(undone);
-        }
+        conversation.know_undone(undone);
         Ok(())
     }
 
-    fn reconcile(&self, reconcile: Reconcile) -> Result<bool, EngineError> {
-        let none = reconcile.detach.is_empty()
-            && reconcile.attach.is_empty()
-            && reconcile.unclose.is_empty()
-            && reconcile.reclose.is_empty();
-        if none {
-            return Ok(false);
+    fn reconcile(&self, reconcile: Reconcile) -> Result<(), EngineError> {
+        if is_nothing(&reconcile) {
+            return Ok(());
         }
         let decision = self.frames.change(&Command::Reconcile(reconcile))?;
-        for frame in &decision.frames {
-            self.frames.hash_again(*frame)?;
-        }
-        Ok(!decision.events.is_empty())
+        self.hash_again(&decision.frames)
     }
+}
+
+/// The differences between the messages and calls that a host shows and those that the store has.
+pub(super) struct Undone {
+    /// The messages that are undone now, where they have changed.
+    pub(super) messages: Option<UndoneMessages>,
+    reconcile: Reconcile,
+}
+
+impl Undone {
+    /// Whether there is nothing to be stored.
+    pub(super) fn is_stored(&self) -> bool {
+        let messages = self.messages.as_ref();
+        messages.is_none_or(|messages| messages.event.is_none()) && is_nothing(&self.reconcile)
+    }
+}
+
+/// Messages that a host has undone.
+pub(super) struct UndoneMessages {
+    messages: Vec<String>,
+    /// The event that stores them, where the store has others.
+    event: Option<Event>,
+    /// Whether the store has them then: one that does not know the session has nothing of it.
+    is_kept: bool,
+}
+
+impl Conversation {
+    /// Takes over messages that the store has as undone.
+    pub(super) fn know_undone(&mut self, undone: UndoneMessages) {
+        if undone.is_kept {
+            self.undone = Some(undone.messages);
+        }
+    }
+}
+
+fn is_nothing(reconcile: &Reconcile) -> bool {
+    let Reconcile { detach, attach, unclose, reclose, .. } = reconcile;
+    [detach, attach, unclose, reclose].into_iter().all(Vec::is_empty)
 }
 
 /// Returns undone messages with those stored right after them that the host never showed: the closing reply of a turn is

@@ -21,14 +21,24 @@ use crate::evidence;
 use crate::evidence::SpanReader;
 use crate::settings::Level;
 
-/// How far changes were carried out.
-pub(super) struct Carried {
-    /// How many the store has.
-    pub(super) done: usize,
-    /// Whether it had any of them not before.
-    pub(super) changed: bool,
-    /// Whether the rest is to be tried again at the next call.
-    pub(super) again: bool,
+/// The framer's changes that the store does not have.
+pub(crate) enum Due {
+    /// None. How many it has.
+    Nothing(usize),
+    /// Some, once the messages are stored that they are about. How many it has.
+    Later(usize),
+    /// Those that follow.
+    Changes(DueChanges),
+}
+
+/// Changes that are to be carried out.
+pub(crate) struct DueChanges {
+    /// How many the store has before them.
+    done: usize,
+    /// The files that were written in units before their frames began.
+    produced: HashMap<usize, Vec<Artifact>>,
+    /// Whether automatic frames begin at all.
+    begins: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -60,32 +70,22 @@ impl Bound {
 }
 
 impl WorkFraming {
-    /// Carries out the framer's changes from `done` on, as far as that is possible, in one transaction.
-    pub(super) fn carry_out_framing(
+    /// Finds out which of the framer's changes from `done` on are to be carried out. Files are read here, so that no
+    /// transaction waits for them. `level` is that of the session's autonomy.
+    pub(super) fn due(
         &self,
         conversation: &Conversation,
-        session: &str,
         framer: &Framer,
         done: usize,
-    ) -> Result<Carried, EngineError> {
-        let mut carrier = Carrier {
-            parts: self,
-            conversation,
-            session,
-            units: framer.units(),
-            bound: bound(conversation),
-            pushed: framer.is_in_pushed_frame(),
-            begins: conversation.is_past()
-                || self.kernel.read(|view| self.kernel.settings_in(view))?.autonomy.level
-                    == Level::Auto,
-        };
-        let steps = framer.changes();
-        let known = steps.iter().skip(done).take_while(|step| carrier.is_known(**step)).count();
-        let mut done = done + known;
+        level: Level,
+    ) -> Due {
+        let (steps, units, bound) = (framer.changes(), framer.units(), bound(conversation));
+        let is_known = |step: &&Step| is_known(units, &bound, **step);
+        let done = done + steps.iter().skip(done).take_while(is_known).count();
         if done == steps.len() {
-            return Ok(Carried { done, changed: false, again: false });
+            return Due::Nothing(done);
         }
-        let produced = carrier.produced(&steps[done..]);
+        let produced = self.produced(conversation, units, &steps[done..]);
         // The evidence of ends is read from the messages, which could not be stored during the transaction.
         if steps[done..].iter().any(|step| matches!(step, Step::Closed(_)))
             && self
@@ -93,22 +93,83 @@ impl WorkFraming {
                 .recorder_started()
                 .is_some_and(|recorder| !conversation.written(recorder))
         {
-            return Ok(Carried { done, changed: false, again: true });
+            return Due::Later(done);
         }
-        self.kernel.write(|change| {
-            for step in &steps[done..] {
-                let outcome = match *step {
-                    Step::Opened(unit) => carrier.open(change, unit, &produced)?,
-                    Step::Closed(unit) => carrier.close(change, unit)?,
-                };
-                if outcome == Outcomes::Waits {
-                    break;
-                }
-                done += 1;
+        let begins = conversation.is_past() || level == Level::Auto;
+        Due::Changes(DueChanges { done, produced, begins })
+    }
+
+    /// Carries out the framer's changes, as far as that is possible. Returns how many the store has then.
+    pub(super) fn carry_out(
+        &self,
+        change: &mut Change<'_>,
+        conversation: &Conversation,
+        session: &str,
+        framer: &Framer,
+        due: &DueChanges,
+    ) -> Result<usize, EngineError> {
+        let mut carrier = Carrier {
+            parts: self,
+            conversation,
+            session,
+            units: framer.units(),
+            bound: bound(conversation),
+            pushed: framer.is_in_pushed_frame(),
+            begins: due.begins,
+        };
+        let mut done = due.done;
+        for step in &framer.changes()[done..] {
+            let outcome = match *step {
+                Step::Opened(unit) => carrier.open(change, unit, &due.produced)?,
+                Step::Closed(unit) => carrier.close(change, unit)?,
+            };
+            if outcome == Outcomes::Waits {
+                break;
             }
-            Ok::<_, EngineError>(())
-        })?;
-        Ok(Carried { done, changed: true, again: false })
+            done += 1;
+        }
+        Ok(done)
+    }
+
+    fn produced(
+        &self,
+        conversation: &Conversation,
+        units: &[WorkUnit],
+        steps: &[Step],
+    ) -> HashMap<usize, Vec<Artifact>> {
+        let mut produced = HashMap::new();
+        for step in steps {
+            let Step::Opened(unit) = *step else { continue };
+            let it = &units[unit];
+            let files = conversation.written_between(&it.opened, it.closed.as_ref());
+            let mut artifacts: Vec<Artifact> = Vec::new();
+            for path in files {
+                if artifacts.iter().any(|known| known.path == *path) {
+                    continue;
+                }
+                let (path, hash) = match it.closed {
+                    None if !conversation.is_past() => self.kernel.env().project_file(path),
+                    // Its content when work in the past ended is not known.
+                    _ => (path.clone(), None),
+                };
+                artifacts.push(Artifact { path, hash });
+            }
+            produced.insert(unit, artifacts);
+        }
+        produced
+    }
+}
+
+/// Whether the store has a change already, or has nothing to do with it.
+fn is_known(units: &[WorkUnit], bound: &HashMap<&Anchor, Bound>, step: Step) -> bool {
+    let (Step::Opened(unit) | Step::Closed(unit)) = step;
+    let it = &units[unit];
+    if it.kind == WorkKind::Subagent {
+        return true;
+    }
+    match (step, bound.get(&it.opened)) {
+        (Step::Opened(_), found) => found.is_some(),
+        (Step::Closed(_), found) => found.is_some_and(|found| !found.open),
     }
 }
 
@@ -134,44 +195,6 @@ struct Carrier<'a> {
 impl Carrier<'_> {
     fn of(&self, unit: usize) -> Option<Bound> {
         self.bound.get(&self.units[unit].opened).copied()
-    }
-
-    /// Whether the store has a change already, or has nothing to do with it.
-    fn is_known(&self, step: Step) -> bool {
-        let (Step::Opened(unit) | Step::Closed(unit)) = step;
-        if self.units[unit].kind == WorkKind::Subagent {
-            return true;
-        }
-        match (step, self.of(unit)) {
-            (Step::Opened(_), found) => found.is_some(),
-            (Step::Closed(_), found) => found.is_some_and(|found| !found.open),
-        }
-    }
-
-    /// The files that were written in units before their frames began.
-    fn produced(&self, steps: &[Step]) -> HashMap<usize, Vec<Artifact>> {
-        let mut produced = HashMap::new();
-        for step in steps {
-            let Step::Opened(unit) = *step else { continue };
-            let it = &self.units[unit];
-            let files = self.conversation.written_between(&it.opened, it.closed.as_ref());
-            let mut artifacts: Vec<Artifact> = Vec::new();
-            for path in files {
-                if artifacts.iter().any(|known| known.path == *path) {
-                    continue;
-                }
-                let (path, hash) = match it.closed {
-                    None if !self.conversation.is_past() => {
-                        self.parts.kernel.env().project_file(path)
-                    }
-                    // Its content when work in the past ended is not known.
-                    _ => (path.clone(), None),
-                };
-                artifacts.push(Artifact { path, hash });
-            }
-            produced.insert(unit, artifacts);
-        }
-        produced
     }
 
     fn open(

@@ -36,6 +36,13 @@ impl Framing {
         }
     }
 
+    /// Takes note of how many of the framer's changes the store has. The others wait for the next turn.
+    pub(crate) fn carried_out(&mut self, done: usize) {
+        let all = self.framer.as_ref().map_or(0, |framer| framer.changes().len());
+        self.done = done;
+        self.waiting = if done < all { all } else { 0 };
+    }
+
     pub(crate) fn is_due(&self) -> bool {
         let changes = self.framer.as_ref().map_or(0, |framer| framer.changes().len());
         changes > self.done.max(self.waiting)
