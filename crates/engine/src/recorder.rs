@@ -58,6 +58,8 @@ struct Queue {
     written: u64,
     /// The newest event that was known when messages were last handed in.
     newest: u64,
+    /// The place of the last batch that was waited for in vain.
+    overdue: u64,
     /// The last of the batches that were dropped because another store had replaced the one that they belong to.
     gone: u64,
     failure: Option<EngineError>,
@@ -146,19 +148,21 @@ impl Recorder {
     }
 
     /// Waits until everything up to `ticket` is on the disk. False if that takes longer than `patience`; the writing
-    /// goes on all the same.
+    /// goes on all the same. A ticket that was waited for in vain is not waited for again: several stages of a request
+    /// ask for it, and together they may not take longer than the host waits.
     pub(crate) fn flush(&self, ticket: Ticket, patience: Duration) -> bool {
         let until = self.shared.world.elapsed() + patience;
         let mut queue = self.shared.lock();
         while queue.written < ticket.0 {
-            if ticket.0 <= queue.gone {
+            if ticket.0 <= queue.gone || ticket.0 == queue.overdue {
                 return false;
             }
             let (after, waited) = self.shared.wait(queue, until);
+            queue = after;
             if waited == Waited::Over {
+                queue.overdue = ticket.0;
                 return false;
             }
-            queue = after;
         }
         ticket.0 > queue.gone || ticket.0 == 0
     }
@@ -283,3 +287,7 @@ impl Shared {
         drop(search::index(connection, search::SHORT_STEP, more_urgent));
     }
 }
+
+#[cfg(test)]
+#[path = "recorder_tests.rs"]
+mod tests;
