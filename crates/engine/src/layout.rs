@@ -270,7 +270,7 @@ fn unreadable(path: &Path, cause: impl std::error::Error + Send + Sync + 'static
     EngineError::new(Kind::Unavailable, format!("{} can't be read: {cause}", path.display()))
         .with_hint(
             "Nothing was changed, and it is not overwritten. If it is yours, move it away; \
-             callstack writes it anew from its store at the next change.",
+             callstack writes it again from its store at the next change.",
         )
         .caused_by(cause)
 }

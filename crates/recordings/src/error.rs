@@ -53,7 +53,7 @@ impl RecordingError {
         match self {
             Self::Io { .. } => "Check that it is there and yours to read.",
             Self::Utf16(_) => {
-                "A shell may have written it so: save it as UTF-8, or export the session anew."
+                "A shell may have written it so: save it as UTF-8, or export the session again."
             }
             Self::Empty(_) | Self::Unknown { .. } | Self::NoneInFolder(_) => {
                 "Known are the session files of Claude Code, Codex and pi, what `opencode export` \
@@ -63,7 +63,7 @@ impl RecordingError {
                 "Either nothing was said in it, or the file lacks its beginning."
             }
             Self::TooLarge(_) => "Export a part of it, such as its last messages.",
-            Self::Damaged { .. } => "It was cut off or changed: export the session anew.",
+            Self::Damaged { .. } => "It was cut off or changed: export the session again.",
         }
     }
 }

@@ -235,7 +235,7 @@ fn unusable(mut error: EngineError, project: &Path) -> EngineError {
 fn replace(store: &Path) -> String {
     let store = store.display();
     format!(
-        "Keep a copy of {store}, then put a backup in its place, or move it away to begin anew."
+        "Keep a copy of {store}, then put a backup in its place, or move it away to begin a new one."
     )
 }
 
@@ -407,7 +407,7 @@ fn unreadable(event: &LeftOut) -> EngineError {
 }
 
 fn remedy(omitted: &Omitted) -> String {
-    let rebuild = "`callstack doctor --rebuild` derives them from the events anew";
+    let rebuild = "`callstack doctor --rebuild` derives them from the events again";
     if omitted.events.is_empty() {
         return format!("{rebuild}.");
     }
@@ -459,7 +459,7 @@ fn plugin_of(report: &mut DoctorOutput, project: &Path) -> Result<(), CommandErr
         (Some(plugin), Some(binary)) if plugin.current => {
             report.good(format!("plugin {}, starts {}", path.display(), binary.display()));
             if interface == Some(false) {
-                let again = "`callstack init opencode` installs it anew.";
+                let again = "`callstack init opencode` installs it again.";
                 let interface = tui_plugin::path(project);
                 report.remark(
                     format!("{} is of another version, or not listed", interface.display()),
@@ -468,7 +468,7 @@ fn plugin_of(report: &mut DoctorOutput, project: &Path) -> Result<(), CommandErr
             }
         }
         _ => {
-            let again = "`callstack init opencode` installs it anew.";
+            let again = "`callstack init opencode` installs it again.";
             report.remark(format!("plugin {} is of another version", path.display()), again);
         }
     }

@@ -75,7 +75,7 @@ fn tables_that_drifted_are_found_and_rebuilt() {
     ✓ callstack 0.1.0, $BINARY
     ✓ store $ROOT/project/.callstack/callstack.db, schema 8, SIZE
     ✗ tables that are not what the events say: decisions, frames
-      hint: `callstack doctor --rebuild` derives them from the events anew.
+      hint: `callstack doctor --rebuild` derives them from the events again.
     ✓ 0 messages, 0 B, stored in 0 B
     ! OpenCode's plugin is not installed
       hint: `callstack init opencode` installs it.
@@ -111,7 +111,7 @@ fn an_event_that_can_not_be_read_is_named_and_left_out() {
     ✗ event 23 (active_set of f5) can't be used: it refers to what no readable event made
       hint: It stays in the log. Rebuilding the tables leaves it out.
     ✗ tables that are not what the events say: frame_counts, frames, sessions, spans
-      hint: `callstack doctor --rebuild` derives them from the events anew, and loses what the events above say, and so f5. Keep a copy of the store first.
+      hint: `callstack doctor --rebuild` derives them from the events again, and loses what the events above say, and so f5. Keep a copy of the store first.
     ✓ 0 messages, 0 B, stored in 0 B
     ! OpenCode's plugin is not installed
       hint: `callstack init opencode` installs it.

@@ -351,7 +351,7 @@ fn what_is_no_session_is_refused_before_anything_is_done() {
     exit 2
     --- stderr
     error: $ROOT/project/half.json: the JSON can't be read: EOF while parsing a value at line 2 column 15
-    hint: It was cut off or changed: export the session anew.
+    hint: It was cut off or changed: export the session again.
     ");
     says!(desk, ["import", "none"], @r"
     exit 2

@@ -50,6 +50,12 @@ impl Host {
         id
     }
 
+    /// Shows only so many of the messages from now on.
+    fn undo(&mut self, keep: usize) {
+        self.shown.truncate(keep);
+        self.known = self.known.min(keep);
+    }
+
     fn user(&mut self) {
         let body = PartBody::Text { synthetic: false, chars: 5, head: "Build".to_owned() };
         self.show(Role::User, body, "Build");
@@ -121,6 +127,8 @@ fn a_request_takes_few_transactions() {
     let restarted = host.request();
     host.user();
     let words = host.request();
+    host.undo(3);
+    let undone = host.request();
     let counts = [
         ("the first words", first),
         ("the first step with a system prompt", with_prompt),
@@ -131,17 +139,19 @@ fn a_request_takes_few_transactions() {
         ("a step after it", after),
         ("all, in another process", restarted),
         ("words of the user", words),
+        ("an undo of the push and all after it", undone),
     ];
     let expected = [
-        ("the first words", (9, 1)),
+        ("the first words", (6, 1)),
         ("the first step with a system prompt", (3, 0)),
         ("a step", (2, 0)),
         ("a push", (2, 0)),
         ("a step in the frame", (3, 0)),
         ("a pop", (3, 2)),
         ("a step after it", (3, 0)),
-        ("all, in another process", (7, 0)),
+        ("all, in another process", (6, 0)),
         ("words of the user", (2, 0)),
+        ("an undo of the push and all after it", (4, 1)),
     ];
     assert_eq!(counts, expected);
 }
