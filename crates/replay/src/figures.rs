@@ -185,7 +185,7 @@ impl Tokens {
 }
 
 /// The measurement of the ways of sending a session.
-pub(crate) struct Measure<'a, T> {
+pub(crate) struct Measure<'a, T, R> {
     /// The session.
     pub(crate) session: &'a Session,
     /// The terms that each call used again.
@@ -196,9 +196,11 @@ pub(crate) struct Measure<'a, T> {
     pub(crate) ours_from: ItemNum,
     /// Tokens of an item.
     pub(crate) tokens: T,
+    /// Tokens of a read that shows an item again.
+    pub(crate) read: R,
 }
 
-impl<T: Fn(ItemNum) -> u64> Measure<'_, T> {
+impl<T: Fn(ItemNum) -> u64, R: Fn(ItemNum) -> u64> Measure<'_, T, R> {
     /// Measures a way. `beside` are the tokens that each request has beside the conversation; without
     /// `pauses` none empties the provider's cache.
     pub(crate) fn of(&self, requests: &Requests, beside: u64, pauses: bool) -> Figures {
@@ -232,7 +234,7 @@ impl<T: Fn(ItemNum) -> u64> Measure<'_, T> {
             figures.used += used.len() as u64;
             figures.kept += used.iter().filter(|term| sent.has(**term)).count() as u64;
             let place = sent.played.request.len();
-            again.answer(needs, place, all + all_again, &self.tokens, &mut figures);
+            again.answer(needs, place, all + all_again, &self.read, &mut figures);
         }
         let mut sorted = figures.curve.clone();
         sorted.sort_unstable();

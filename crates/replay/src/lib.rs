@@ -40,7 +40,7 @@ pub use report::{
     WithoutPauses, format_name,
 };
 pub use requests::Requests;
-pub use rereads::CALL;
+pub use rereads::{CALL, Reread};
 pub use sent_messages::SentMessages;
 pub use session::{Call, Piece, PieceKind, Session};
 pub use terms::terms;

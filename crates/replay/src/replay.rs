@@ -9,6 +9,7 @@ use crate::changes::needs;
 use crate::figures::{Figures, Measure, is_paused, used};
 use crate::item::ItemNum;
 use crate::requests::Requests;
+use crate::rereads::Reread;
 use crate::session::{PieceKind, Session};
 use crate::ways::{Strategy, compaction, frames, linear, masking, window};
 
@@ -31,6 +32,8 @@ pub struct Replay {
     pub frames: Vec<Frame>,
     /// The spans of the frames.
     pub spans: Vec<Span>,
+    /// Items from this one on were not recorded.
+    pub(crate) ours_from: ItemNum,
 }
 
 /// The progress of a replay.
@@ -94,6 +97,7 @@ impl Replay {
             needs: &needs,
             ours_from,
             tokens: |item| fit.tokens(session.items.get(item).estimated),
+            read: |item| fit.tokens(session.items.get(item).estimated),
         };
         let figures = |(way, sent): &(Strategy, Requests)| {
             (*way, measure.of(sent, fit.beside + way.beside(), true))
@@ -106,7 +110,29 @@ impl Replay {
         let unpaused = sent.iter().map(without).collect();
         let largest_step = largest_step(&session, &fit);
         let (frames, spans) = (all_frames, spans);
-        Self { session, fit, sent, figures, unpaused, largest_step, frames, spans }
+        Self { session, fit, sent, figures, unpaused, largest_step, frames, spans, ours_from }
+    }
+
+    /// Measures requests that could have been sent in the place of those of frames.
+    pub fn measure(&self, requests: &Requests, reread: Reread) -> Figures {
+        let (session, fit) = (&self.session, &self.fit);
+        let whole = linear(session);
+        let estimated = |item| session.items.get(item).estimated;
+        let measure = Measure {
+            session,
+            used: &used(session, &whole),
+            needs: &needs(session, &whole),
+            ours_from: self.ours_from,
+            tokens: |item| fit.tokens(estimated(item)),
+            read: |item| fit.tokens(reread.tokens(estimated(item))),
+        };
+        measure.of(requests, fit.beside + Strategy::Frames.beside(), true)
+    }
+
+    /// The requests in frames; none where they were left out.
+    pub fn framed(&self) -> Option<&Requests> {
+        let mut sent = self.sent.iter();
+        sent.find(|(way, _)| *way == Strategy::Frames).map(|(_, requests)| requests)
     }
 
     /// The figures of a way; those of no call where it was left out.

@@ -17,6 +17,27 @@ pub const CALL: u64 = 60;
 /// The cost of a token that the model writes, in hundredths of a token of input.
 const WRITTEN: u64 = 500;
 
+/// How much is read of an output that is needed again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reread {
+    /// All of it.
+    Whole,
+    /// As much as agents read in recordings right before they change the file (see the example `second_reads`).
+    AsRecorded,
+}
+
+impl Reread {
+    /// Returns the estimated tokens that are read of an output of so many.
+    pub(crate) fn tokens(self, output: u64) -> u64 {
+        const READ_WHOLE: u64 = 1_500;
+        const READ_IN_PART: u64 = 530;
+        match self {
+            Self::AsRecorded if output > READ_WHOLE => READ_IN_PART,
+            Self::Whole | Self::AsRecorded => output,
+        }
+    }
+}
+
 /// The items in the requests of a way, and the reads that were repeated.
 pub(crate) struct Rereads<'a> {
     items: &'a Items,
@@ -76,7 +97,8 @@ impl<'a> Rereads<'a> {
     }
 
     /// Adds to the figures the needs of the call that answers the request, and the call that reads the missing ones.
-    /// `sent` are the tokens of the request, with earlier repeated reads.
+    /// `sent` are the tokens of the request, with earlier repeated reads, and `tokens` are those of a read that shows an
+    /// item again.
     pub(crate) fn answer(
         &mut self,
         needs: &'a [Need],

@@ -1,7 +1,8 @@
 //! Figures, on sessions that a reader can count by hand.
 
 use callstack_replay::{
-    BESIDE, CALL, Miss, PieceKind, Policy, Replay, Report, Session, Strategy, dump, linear, terms,
+    BESIDE, CALL, Miss, PieceKind, Policy, Replay, Report, Reread, Session, Strategy, dump, linear,
+    terms,
 };
 use insta::assert_snapshot;
 
@@ -9,7 +10,7 @@ use crate::sessions::{
     SessionBuilder, edit, program, read, replace, run, todos, words, work, write,
 };
 
-fn replay(recording: &callstack_recordings::Recording) -> Replay {
+pub(crate) fn replay(recording: &callstack_recordings::Recording) -> Replay {
     Replay::of(recording, &Policy::default())
 }
 
@@ -310,7 +311,9 @@ fn a_call_and_its_result_go_together() {
 }
 
 /// A finished turn in which a file was read, and a turn that changes it without reading it again.
-fn edited(with: &[callstack_recordings::RecordedPart]) -> callstack_recordings::Recording {
+pub(crate) fn edited(
+    with: &[callstack_recordings::RecordedPart],
+) -> callstack_recordings::Recording {
     let file = "/home/me/app/src/date.rs";
     let mut making = SessionBuilder::new();
     making.user("Look at the dates, all of them, and at what parses.");
@@ -328,7 +331,7 @@ fn edited(with: &[callstack_recordings::RecordedPart]) -> callstack_recordings::
 }
 
 /// Lines of the program as they stand in the file.
-fn lines(from: usize, to: usize) -> String {
+pub(crate) fn lines(from: usize, to: usize) -> String {
     let program = program("date", to);
     let lines = program.lines().skip(from - 1).filter_map(|line| line.split_once('\t'));
     lines.map(|(_, line)| line).collect::<Vec<_>>().join("\n")
@@ -365,6 +368,11 @@ fn an_edit_whose_text_is_gone_costs_a_read() {
     assert_eq!(frames.with_reads_hundredths, frames.billed_hundredths + wanted);
     let largest = frames.largest.max(frames.curve[10] + output);
     assert_eq!(frames.largest_with_reads, largest);
+    let sent = replay.framed().unwrap();
+    assert_eq!(replay.measure(sent, Reread::Whole), frames);
+    let in_part = replay.measure(sent, Reread::AsRecorded);
+    let wanted = request * 10 + (530 + CALL) * 125 + CALL * 500 + 4 * (530 + CALL) * 10;
+    assert_eq!(in_part.with_reads_hundredths, frames.billed_hundredths + wanted);
 }
 
 #[test]
