@@ -13,7 +13,9 @@ mod figures;
 mod format;
 mod item;
 mod misses;
+mod oracle;
 mod outline;
+mod pauses;
 mod replay;
 mod report;
 mod requests;
@@ -33,7 +35,9 @@ pub use figures::Figures;
 pub use format::{change, lines_of, rounded, short, thousands};
 pub use item::{Item, ItemNum, Items};
 pub use misses::Miss;
+pub use oracle::Stays;
 pub use outline::{Bar, Line, Outline};
+pub use pauses::AtPauses;
 pub use replay::{Progress, Replay};
 pub use report::{
     LARGE, LONG, Mean, MeanOf, OfLinear, Report, SessionReport, Sizes, Step, StrategyReport,

@@ -4,5 +4,6 @@
 
 mod document;
 mod figures;
+mod oracle;
 mod properties;
 mod sessions;
