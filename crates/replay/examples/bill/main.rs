@@ -87,6 +87,7 @@ impl Session {
             ("files of all but the last 2 turns", AtPauses { files: Some(2), ..none }),
             ("files of all but the last 4 turns", AtPauses { files: Some(4), ..none }),
             ("files of all but the last 8 turns", AtPauses { files: Some(8), ..none }),
+            ("outputs, replies and files", AtPauses { replies, outputs, files: Some(8) }),
         ] {
             let requests = replay.at_pauses(leaves);
             ways.push((name, shares(&replay, &requests)));
