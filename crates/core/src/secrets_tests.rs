@@ -188,6 +188,8 @@ fn settings_and_code_that_name_keys_and_tokens_stay() {
         "access_token = oauth2",
         "access_token=oauth2",
         "csrf_token = base64_string",
+        "\"private_key: Ed25519PrivateKey\"",
+        "password: ENC[AES256_GCM,data:a1b2c3d4,iv:a1B2c3D4=,tag:a1B2,type:str]",
     ] {
         assert_eq!(mask(text), text);
     }

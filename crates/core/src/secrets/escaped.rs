@@ -1,6 +1,7 @@
 //! Quotes, signs and ends of lines as they are written in a text that stands in another one: in JSON, XML, a URL, and
 //! colours of a terminal.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// Bytes of a value between quotes.
@@ -81,10 +82,50 @@ pub(super) fn colours(text: &str) -> usize {
             break;
         };
         let of_number = |char: char| char.is_ascii_digit() || char == ';';
-        let Some(after) = numbers.trim_start_matches(of_number).strip_prefix('m') else { break };
+        // The second one clears the rest of the line, as `grep` does after what it found.
+        let Some(after) = numbers.trim_start_matches(of_number).strip_prefix(['m', 'K']) else {
+            break;
+        };
         rest = after;
     }
     text.len() - rest.len()
+}
+
+/// Returns a text without the colours in it.
+pub(super) fn uncoloured(text: &str) -> Cow<'_, str> {
+    if !text.contains('[') {
+        return text.into();
+    }
+    let mut bare = String::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(['\u{1b}', '\\', '%']) {
+        let (before, from) = rest.split_at(at);
+        bare.push_str(before);
+        // One letter at least, so that it goes on.
+        let length = from.chars().next().map_or(0, char::len_utf8);
+        let colours = colours(from);
+        if colours == 0 {
+            bare.push_str(from.get(..length).unwrap_or_default());
+        }
+        rest = from.get(length.max(colours)..).unwrap_or_default();
+    }
+    if rest.len() == text.len() {
+        return text.into();
+    }
+    bare.push_str(rest);
+    bare.into()
+}
+
+/// Returns the length of a text up to the colours that it ends with.
+pub(super) fn before_colours(text: &str) -> usize {
+    /// Bytes of the end in which they are looked for.
+    const END: usize = 64;
+    let begin = text.ceil_char_boundary(text.len().saturating_sub(END));
+    let end = text.get(begin..).unwrap_or_default();
+    let places = end.match_indices(['\u{1b}', '\\', '%']).map(|(at, _)| begin + at);
+    let mut colours =
+        places.filter(|at| text.get(*at..).is_some_and(|rest| colours(rest) == rest.len()));
+    colours.next().unwrap_or(text.len())
 }
 
 /// The quote that a text begins with, as it is written there.

@@ -108,6 +108,8 @@ fn values_of_coloured_json_are_masked() {
         ("<34;1m\"password\"<0m<1;39m:<0m <0;32m\"{}\"<1;39m", "jq 1.8"),
         ("<36mDB_PASSWORD<0m=<32m{} <0m", "settings"),
         ("  <32mpassword<39m: <32m'{}'<39m,", "node"),
+        ("<3mpassword<0m<2m=<0m{}<0m", "tracing"),
+        ("<01;31m<Kpassword<m<K: {}", "grep"),
     ] {
         for begin in ["\u{1b}[", "\\u001b[", "\\x1b[", "\\033["] {
             let text = text.replace('<', begin);
@@ -117,6 +119,45 @@ fn values_of_coloured_json_are_masked() {
         let text = text.replace('<', "\u{1b}[");
         let inside = serde_json::to_string(&text.replace("{}", &value)).unwrap();
         assert!(!mask(&inside).contains(&value), "{of}");
+    }
+}
+
+#[test]
+fn harmless_values_stay_in_colour() {
+    for text in [
+        "secret: <33mfalse",
+        "secret=<33mfalse<0m",
+        "token: 128000<0m",
+        "max_token: <33m4096",
+        "max_token: <33m4096<39m,",
+        "MAX_TOKEN=<0m<33m128000<0m",
+        "<3mtoken<0m<2m=<0m4096<0m",
+        "password: <1mnull<22m,",
+        "password: <32m'<1mrequired<0m'<39m",
+        "token: <90mundefined<39m",
+        "TOKEN=none<0m",
+        "DB_PASSWORD=changeme<0m",
+        "DB_PASSWORD=<33mchangeme<0m<2m",
+        "export DB_PASSWORD=$PASSWORD<0m",
+    ] {
+        for begin in ["\u{1b}[", "\\u001b[", "\\x1b[", "\\033["] {
+            let text = text.replace('<', begin);
+            assert_eq!(mask(&text), text);
+        }
+    }
+}
+
+#[test]
+fn the_colours_around_a_secret_stay() {
+    let label = "‹masked: password›";
+    for begin in ["\u{1b}[", "\\u001b[", "\\x1b[", "\\033["] {
+        for text in ["DB_PASSWORD=<33m{}<0m", "DB_PASSWORD=<33m{}<0m<2m\n", "DB_PASSWORD={}<0m"] {
+            let text = text.replace('<', begin);
+            // Colours in the middle are of the value.
+            for value in ["correct-horse".to_owned(), format!("correct{begin}1m-horse")] {
+                assert_eq!(mask(&text.replace("{}", &value)), text.replace("{}", label));
+            }
+        }
     }
 }
 

@@ -37,6 +37,7 @@ fn is_reference(value: &str) -> bool {
         || value.contains("${")
         || is_left_out(value)
         || is_shortcut(&lower)
+        || is_encrypted(value)
         || is_colour(value)
         || is_digest(bare)
         || is_validation(value)
@@ -68,6 +69,11 @@ fn is_reference(value: &str) -> bool {
 fn is_left_out(value: &str) -> bool {
     let at = value.find('…').or_else(|| value.find("..."));
     at.is_some_and(|at| !looks_made_up(value.get(..at).unwrap_or_default()))
+}
+
+/// Whether it was encrypted to stand in a file, by SOPS, eyaml or Jasypt.
+fn is_encrypted(value: &str) -> bool {
+    ["ENC[", "ENC("].iter().any(|begin| value.starts_with(begin))
 }
 
 /// Such as `ctrl+alt+7`.

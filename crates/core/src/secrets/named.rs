@@ -130,7 +130,10 @@ impl<'a> Name<'a> {
         let after = after + tag;
         let next = self.text.get(after..).and_then(escaped::line_end);
         let from = next.map_or(after, |length| self.skip_space(after + length));
-        let is_tight = at == self.end && from == at + length && marks == 0;
+        // Colours keep no value apart from its sign.
+        let is_tight = at == self.end
+            && from == at + length + marks
+            && rest.get(length..).map_or(0, escaped::colours) == marks;
         if let Some(inner) = escaped::quoted(self.text, from) {
             let is_secret =
                 |inner: &Range<usize>| self.is_quoted_secret(inner, is_tight && sign == '=');
@@ -181,15 +184,17 @@ impl<'a> Name<'a> {
 
     /// Whether a value between quotes is secret.
     fn is_quoted_secret(&self, inner: &Range<usize>, is_assigned: bool) -> bool {
-        let Some(value) = self.text.get(inner.clone()) else { return false };
-        let is_set = is_assigned && self.is_upper() && is_value(value);
+        let Some(value) = self.text.get(inner.clone()).map(escaped::uncoloured) else {
+            return false;
+        };
+        let is_set = is_assigned && self.is_upper() && is_value(&value);
         let is_number = value.bytes().all(|byte| byte.is_ascii_digit());
-        inner.len() >= LEAST
-            && !(self.is_key_or_token() && is_plain(value))
-            && (is_likely(value)
+        value.len() >= LEAST
+            && !(self.is_key_or_token() && is_plain(&value))
+            && (is_likely(&value)
                 || (is_set && (self.is_password() || !value.contains(char::is_whitespace)))
-                || (is_number && self.is_password() && is_value(value))
-                || (value.contains(' ') && is_likely_phrase(value)))
+                || (is_number && self.is_password() && is_value(&value))
+                || (value.contains(' ') && is_likely_phrase(&value)))
     }
 
     /// Returns a value in the middle of a line, if neither code nor prose looks like it.
@@ -258,7 +263,7 @@ impl<'a> Name<'a> {
     fn header(&self, from: usize) -> Option<Range<usize>> {
         let quote = self.around().filter(|_| !self.is_quoted)?;
         let ends = move |char: char| char == quote || char.is_whitespace() || char == '\\';
-        self.bare(from, ends, LEAST, is_likely_bare)
+        self.bare(from, ends, LEAST, self.bare_judge())
     }
 
     /// `name: &str = "value"`.
@@ -327,7 +332,7 @@ impl<'a> Name<'a> {
     }
 
     fn is(&self, place: &Range<usize>, judge: fn(&str) -> bool) -> bool {
-        self.text.get(place.clone()).is_some_and(judge)
+        self.text.get(place.clone()).is_some_and(|value| judge(&escaped::uncoloured(value)))
     }
 
     fn is_password(&self) -> bool {
@@ -368,12 +373,13 @@ impl<'a> Name<'a> {
         let judged = begin.get(..begin.find(&ends).unwrap_or(begin.len()))?;
         #[cfg(test)]
         LOOKED.with(|looked| looked.set(looked.get() + judged.len()));
-        if judged.len() < least || !judge(judged) {
+        let bare = escaped::uncoloured(judged);
+        if bare.len() < least || !judge(&bare) {
             return None;
         }
         let goes_on = judged.len() == begin.len();
         let length = if goes_on { rest.find(ends).unwrap_or(rest.len()) } else { judged.len() };
-        Some(from..from + length)
+        Some(from..from + escaped::before_colours(rest.get(..length)?))
     }
 
     /// The quote right before the name.
