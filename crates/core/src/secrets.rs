@@ -442,6 +442,8 @@ pub(crate) mod fakes;
 mod providers;
 #[cfg(test)]
 mod rates_tests;
+#[cfg(test)]
+mod sources_tests;
 
 #[cfg(test)]
 #[path = "secrets_tests.rs"]

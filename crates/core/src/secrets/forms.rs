@@ -268,10 +268,6 @@ pub(super) const FORMS: &[Form] = &[
         &["PASSWORD FOR ", "password for "],
         r#"(?i:set\s+password\s+for\s+\S+\s*=\s*(?:password\()?)\\*["'](?P<s>[^"'\\\n]{4,})"#,
     ),
-    flag(
-        &["] =>"],
-        r"(?i-u:\[[a-z_]*(?:password|passwd|secret|token|api_?key)\]) => (?P<s>\S{6,})",
-    ),
     Form {
         name: "password",
         signs: &["assword", "ASSWORD"],

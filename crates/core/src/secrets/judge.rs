@@ -212,6 +212,17 @@ fn is_item(value: &str) -> bool {
     })
 }
 
+/// Such as `MI_UsernamePasswordCreds` or `Get-AzAccessToken`: many words, of which each begins in upper case.
+fn is_type(value: &str) -> bool {
+    const RANDOM: usize = 3;
+    let letters = |part: &str| part.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let upper = value.bytes().filter(u8::is_ascii_uppercase).count();
+    value.starts_with(|char: char| char.is_ascii_uppercase())
+        && value.ends_with(|char: char| char.is_ascii_lowercase())
+        && value.split(['_', '-', ':']).all(letters)
+        && upper * RANDOM <= value.len()
+}
+
 /// Such as `response2.next` or `auth_token_v2`.
 fn is_code(value: &str) -> bool {
     const NAMES: [&str; 12] = [
@@ -225,6 +236,7 @@ fn is_code(value: &str) -> bool {
     let parts = || value.split(['.', ':', '_']).filter(|part| !part.is_empty());
     let named = || parts().any(|part| NAMES.contains(&part.to_lowercase().as_str()));
     is_item(value)
+        || is_type(value)
         || parts().all(word) && (value.contains(['.', ':']) || (value.contains('_') && named()))
 }
 

@@ -2,6 +2,7 @@
 
 mod apart;
 mod lists;
+mod literals;
 
 use std::ops::Range;
 
@@ -11,6 +12,7 @@ use super::judge::{
 };
 use super::{escaped, names};
 use lists::{ITEM, begins_a_list};
+use literals::key_end;
 
 /// Bytes of a name, and of white space between a name and its value.
 const NAME: usize = 80;
@@ -110,7 +112,9 @@ impl<'a> Name<'a> {
         let quote = escaped::quote(text.get(end..)?);
         if let Some(quote) = quote {
             end += quote.len();
-            end += usize::from(bytes.get(end) == Some(&b']'));
+        }
+        if quote.is_some() || before.get(..start).is_some_and(|it| it.ends_with(b"[")) {
+            end += key_end(text.get(end..)?);
         }
         end += emphasis(text.get(end..)?);
         let is_bare_pass = last == "pass" && kind.is_empty();
@@ -118,7 +122,9 @@ impl<'a> Name<'a> {
     }
 
     fn value(&self) -> Option<Range<usize>> {
-        let at = self.skip_space(self.end);
+        let at = self.after_brackets(self.skip_space(self.end));
+        // Of a field that may be missing.
+        let at = at + usize::from(self.text.get(at..)?.starts_with("?:"));
         let rest = self.text.get(at..)?;
         let Some((sign, length)) = escaped::sign(rest) else {
             return self.without_a_sign(at);
@@ -128,6 +134,11 @@ impl<'a> Name<'a> {
         let is_mark = |rest: &&str| rest.starts_with(['<', '\u{1b}', '\\', '%']);
         let tag = self.text.get(after..).filter(is_mark).map_or(0, emphasis);
         let after = after + tag;
+        let is_message = self.text.get(after..).is_some_and(|rest| rest.starts_with('?'))
+            && self.line_before().ends_with("${");
+        if is_message {
+            return None;
+        }
         let next = self.text.get(after..).and_then(escaped::line_end);
         let from = next.map_or(after, |length| self.skip_space(after + length));
         // Colours keep no value apart from its sign.
@@ -142,8 +153,17 @@ impl<'a> Name<'a> {
             }
             return is_secret(&inner).then_some(inner);
         }
+        if let Some(found) = self.in_literal(from, is_tight && sign == '=') {
+            return found;
+        }
         if self.text.get(from..).is_some_and(|rest| rest.starts_with('[')) {
             return self.several(from + 1);
+        }
+        if next.is_none() && rest.starts_with("=>") && self.is_printed() {
+            return self.printed(from);
+        }
+        if self.text.get(from..).is_some_and(|rest| rest.starts_with('{')) {
+            return self.object(from + 1);
         }
         if next.is_some() && self.text.get(from..).is_some_and(|rest| rest.starts_with(ITEM)) {
             return self.items(from);
@@ -270,11 +290,12 @@ impl<'a> Name<'a> {
     fn typed(&self, sign: char, from: usize) -> Option<Range<usize>> {
         let rest = self.text.get(from..).filter(|_| sign == ':' && !self.is_quoted)?;
         let (kind, _) = rest.get(..rest.floor_char_boundary(SPACE))?.split_once('=')?;
-        let in_type = |char: char| char.is_ascii_alphanumeric() || "_&'<>:[] \t".contains(char);
+        let in_type =
+            |char: char| char.is_ascii_alphanumeric() || "_&'<>:[]|.?,* \t".contains(char);
         if !kind.chars().all(in_type) {
             return None;
         }
-        let inner = escaped::quoted(self.text, self.skip_space(from + kind.len() + 1))?;
+        let inner = self.written(self.skip_space(from + kind.len() + 1))?;
         self.is(&inner, is_likely).then_some(inner)
     }
 
@@ -283,8 +304,12 @@ impl<'a> Name<'a> {
         let name = self.text.get(self.place.clone())?;
         let before = self.line_before();
         let is_of_java = |name: &str| name.ends_with("storepass") || name.ends_with("keypass");
-        if name.starts_with("--") || (name.starts_with('-') && is_of_java(name)) {
-            if let Some(inner) = escaped::quoted(self.text, at) {
+        let is_short = |name: &str| {
+            // Those of PowerShell begin in upper case.
+            is_of_java(name) || name.starts_with(|char: char| char.is_ascii_uppercase())
+        };
+        if name.starts_with("--") || name.strip_prefix('-').is_some_and(is_short) {
+            if let Some(inner) = self.written(at) {
                 return (inner.len() >= LEAST && self.is(&inner, is_likely_bare)).then_some(inner);
             }
             let is_next = self.text.get(at..)?.starts_with('-');

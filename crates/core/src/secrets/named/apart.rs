@@ -3,12 +3,29 @@
 use std::ops::Range;
 
 use super::super::escaped;
-use super::super::judge::{is_likely, is_likely_and_no_name, is_likely_bare, is_strong};
+use super::super::judge::{
+    is_likely, is_likely_and_no_name, is_likely_bare, is_likely_phrase, is_strong,
+};
 use super::{LEAST, Name, SPACE, ends_bare};
 
 /// The words before the value of a pair, and the bytes between its name and its value.
 const VALUES: [&str; 3] = ["value", "Value", "ParameterValue"];
 const BETWEEN: usize = 160;
+/// Bytes of an object with a value.
+const OBJECT: usize = 400;
+
+/// Returns the place after the first of some words in a text.
+fn after_word(text: &str, words: &[&str]) -> Option<usize> {
+    let is_word = |(place, word): &(usize, &str)| {
+        let (before, after) = (text.get(..*place), text.get(place + word.len()..));
+        let is_apart = |char: char| !char.is_alphanumeric() && !"_-.".contains(char);
+        before.is_some_and(|it| it.is_empty() || it.ends_with(is_apart))
+            && after.is_some_and(|it| it.starts_with(is_apart))
+    };
+    let places = words.iter().flat_map(|word| text.match_indices(word));
+    places.filter(is_word).min().map(|(place, word)| place + word.len())
+}
+
 impl Name<'_> {
     pub(super) fn without_a_sign(&self, at: usize) -> Option<Range<usize>> {
         self.element(at)
@@ -16,6 +33,8 @@ impl Name<'_> {
             .or_else(|| self.record(at))
             .or_else(|| self.argument(at))
             .or_else(|| self.pair(at))
+            .or_else(|| self.declared(at))
+            .or_else(|| self.variable(at))
             .or_else(|| (at > self.end && !self.is_quoted).then(|| self.after_a_space(at))?)
     }
 
@@ -65,9 +84,15 @@ impl Name<'_> {
         (after.is_empty() || after.starts_with('\n')).then_some(found)
     }
 
-    /// `define('NAME', 'value')` and the like.
+    /// `define('NAME', 'value')` and the like, and `"--name", "value"`.
     fn argument(&self, at: usize) -> Option<Range<usize>> {
-        if !self.is_quoted || !self.text.get(at..)?.starts_with(',') {
+        let is_next = self.text.get(at..)?.starts_with(',');
+        if self.is_quoted && self.text.get(self.place.start..)?.starts_with("--") {
+            let from = if is_next { self.skip_lines(at + 1) } else { at };
+            let inner = escaped::quoted(self.text, from).filter(|_| from > self.end)?;
+            return (inner.len() >= LEAST && self.is(&inner, is_likely_bare)).then_some(inner);
+        }
+        if !self.is_quoted || !is_next {
             return None;
         }
         let before = self.text.get(..self.place.start)?;
@@ -76,7 +101,8 @@ impl Name<'_> {
         let from = self.skip_space(at + 1);
         let inner = escaped::quoted(self.text, from).filter(|_| is_call)?;
         let judge = if self.is_password() { is_likely } else { is_likely_and_no_name };
-        (inner.len() >= LEAST && self.is(&inner, judge)).then_some(inner)
+        let is_phrase = || self.is_password() && self.is(&inner, is_likely_phrase);
+        (inner.len() >= LEAST && (self.is(&inner, judge) || is_phrase())).then_some(inner)
     }
 
     /// `name: NAME, value: value`, in whichever way pairs are written.
@@ -93,17 +119,32 @@ impl Name<'_> {
         let rest = rest.get(..rest.floor_char_boundary(BETWEEN))?;
         // Such as the type that stands between them, in the same object or tag.
         let rest = rest.get(..rest.find(['{', '}', '>']).unwrap_or(rest.len()))?;
-        let begins = |(place, value): &(usize, &str)| {
-            let (before, after) = (rest.get(..*place), rest.get(place + value.len()..));
-            let is_apart = |char: char| !char.is_alphanumeric() && !"_-.".contains(char);
-            before.is_some_and(|it| it.is_empty() || it.ends_with(is_apart))
-                && after.is_some_and(|it| it.starts_with(is_apart))
-        };
-        let places = VALUES.iter().flat_map(|value| rest.match_indices(value));
-        match places.filter(begins).min() {
-            Some((place, value)) => self.value_after(at + place + value.len()),
+        match after_word(rest, &VALUES) {
+            Some(end) => self.value_after(at + end),
             None => self.value_before(self.place.start - self.line_before().len() + before.len()),
         }
+    }
+
+    /// `name: { type: string, value: value }`.
+    pub(super) fn object(&self, from: usize) -> Option<Range<usize>> {
+        let found = self.inside(from, &VALUES)?;
+        (self.is_password() || self.is(&found, is_strong)).then_some(found)
+    }
+
+    /// `variable "name" { default = "value" }`.
+    fn variable(&self, at: usize) -> Option<Range<usize>> {
+        let before = self.line_before();
+        let is_variable = before.trim_start().starts_with("variable ");
+        let is_block = self.is_quoted && self.text.get(at..)?.starts_with('{');
+        if is_variable && is_block { self.inside(at + 1, &["default"]) } else { None }
+    }
+
+    /// Returns the value after one of some words in an object that begins before a place, if that is a secret.
+    fn inside(&self, from: usize, words: &[&str]) -> Option<Range<usize>> {
+        let rest = self.text.get(from..)?;
+        let rest = rest.get(..rest.floor_char_boundary(OBJECT))?;
+        let object = rest.split(['{', '}']).next()?;
+        self.value_after(from + after_word(object, words)?)
     }
 
     /// `value: value, name: NAME`, where `end` is the place before the sign of the name.
