@@ -164,7 +164,10 @@ fn plain(text: &str) -> Found {
     let mut scanned = Scanned::default();
     let mut signed = Signed::default();
     let beginnings = Beginnings::get();
-    for begin in beginnings.pattern.find_iter(text) {
+    let mut from = 0;
+    while let Some(begin) = beginnings.pattern.find_at(text, from) {
+        // One may begin within another, as `KEY` does in `ACCESSKEY` within the `SK` of a token.
+        from = text.ceil_char_boundary(begin.start() + 1);
         let Some(meaning) = beginnings.meanings.get(begin.as_str()) else { continue };
         if let Some((kind, place)) = token_at(text, begin.start(), meaning, &mut scanned) {
             tokens.push((kind, place));

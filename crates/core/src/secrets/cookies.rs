@@ -13,7 +13,7 @@ pub(super) const NAME: &str = "cookie";
 pub(super) const SIGNS: &[&str] = &["ookie", "OOKIE"];
 /// The pattern before the first of them.
 pub(super) const HEAD: &str = word!(
-    r#"(?i-u:cookies?)(?:\\*["']|&(?:quot|apos|#3[49]);)?\s*[:=,]\s*(?:\\*["']|&(?:quot|apos|#3[49]);)?"#
+    r#"(?i-u:cookies?)(?:\\*["']|&(?:quot|apos|#3[49]);)?\s*[:=,]\s*(?:\\*["']value\\*["']:\s*)?(?:\\*["']|&(?:quot|apos|#3[49]);)?"#
 );
 
 /// Fewest bytes of a value, and of the part that is read.

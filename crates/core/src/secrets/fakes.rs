@@ -150,7 +150,7 @@ pub(crate) fn named() -> Vec<(String, String)> {
 /// Secrets that are known by the text right around them, each in a text.
 pub(crate) fn placed() -> Vec<(&'static str, String, String)> {
     let mixed = |length| made(length, MIXED);
-    let (token, basic, key) = (mixed(40), mixed(24), mixed(32));
+    let (token, basic, key, hex) = (mixed(40), mixed(24), mixed(32), made(32, HEX));
     let hook = ["T0", &mixed(9), "/B0", &mixed(9), "/", &mixed(24)].concat();
     let discord = ["M", &mixed(25), ".", &mixed(6), ".", &mixed(38)].concat();
     let aws = made(40, &format!("{MIXED}+/"));
@@ -199,6 +199,12 @@ pub(crate) fn placed() -> Vec<(&'static str, String, String)> {
         text("password", &basic, format!("<property name=\"password\" value=\"{basic}\"/>")),
         text("password", &basic, format!("<add key=\"DbPassword\" value=\"{basic}\" />")),
         text("password", &basic, format!("Password: {basic}&)x")),
+        text("password", &token, format!("api_key     {token}")),
+        text("key", &basic, format!("define( 'NONCE_SALT', '{basic} {token}' );")),
+        text("password", &hex, format!("proceed to installation:\n\n{hex}\n")),
+        text("password", &basic, format!("successfully reset.\nNew value: {basic}")),
+        text("password", &basic, format!("Password for user me: {basic}\n")),
+        text("cookie", &token, format!("curl -b 'theme=dark; sid={token}' https://a.test")),
         text("key in a URL", &key, format!("https://mainnet.infura.io/v3/{key}")),
     ]
 }

@@ -3,8 +3,8 @@
 use super::encoded::is_user_and_password;
 use super::escaped::word;
 use super::judge::{
-    always, has_random_run, is_likely_bare, is_marked, is_mixed, is_mixed_in_case, is_random_bare,
-    is_value,
+    always, has_digit, has_random_run, is_likely_bare, is_marked, is_mixed, is_mixed_in_case,
+    is_random_bare, is_value,
 };
 
 /// Raised when code outside of the tables changes the decision about secrets.
@@ -31,6 +31,18 @@ const fn form(name: &'static str, signs: &'static [&'static str], pattern: &'sta
 /// A password among the arguments of a command.
 const fn flag(signs: &'static [&'static str], pattern: &'static str) -> Form {
     Form { name: "password", signs, pattern, judge: is_value, in_line: true }
+}
+
+/// Matches white space, also in a text that is written in another one.
+macro_rules! gap {
+    () => {
+        r"(?:\s|\\+[nrt])*"
+    };
+}
+
+/// A value in the output of a program, in JSON.
+const fn field(name: &'static str, signs: &'static [&'static str], pattern: &'static str) -> Form {
+    Form { name, signs, pattern, judge: is_value, in_line: false }
 }
 
 /// Matches a command and its arguments up to the one that is looked for.
@@ -111,6 +123,108 @@ pub(super) const FORMS: &[Form] = &[
         judge: is_value,
         in_line: true,
     },
+    field(
+        "secret",
+        &["\"sensitive"],
+        concat!(
+            r#"\\*"sensitive\\*":"#,
+            gap!(),
+            "true,",
+            gap!(),
+            r#"\\*"type\\*":"#,
+            gap!(),
+            r#"\\*"string\\*","#,
+            gap!(),
+            r#"\\*"value\\*":"#,
+            gap!(),
+            r#"\\*"(?P<s>[^"\\\n]{6,})"#,
+        ),
+    ),
+    field(
+        "secret",
+        &["\"sensitive"],
+        concat!(
+            r#"\\*"value\\*":"#,
+            gap!(),
+            r#"\\*"(?P<s>[^"\\\n]{6,})\\*","#,
+            gap!(),
+            r#"\\*"type\\*":"#,
+            gap!(),
+            r#"\\*"string\\*","#,
+            gap!(),
+            r#"\\*"sensitive\\*":"#,
+            gap!(),
+            "true",
+        ),
+    ),
+    field(
+        "secret",
+        &["\"special"],
+        concat!(
+            r#"\\*"result\\*":"#,
+            gap!(),
+            r#"\\*"(?P<s>[^"\n]{6,}?)\\*","#,
+            gap!(),
+            r#"\\*"special\\*":"#,
+            gap!(),
+            "(?:true|false)",
+        ),
+    ),
+    field(
+        "secret",
+        &["CONCEALED"],
+        r#""CONCEALED\\*"[^{}]*?"value\\*":\s*\\*"(?P<s>[^"\\\n]{4,})"#,
+    ),
+    Form {
+        name: "private key",
+        signs: &["\"kty"],
+        pattern: r#"\\*"(?:d|p|q|dp|dq|qi|k)\\*":\s*\\*"(?P<s>[A-Za-z0-9_\-]{22,})"#,
+        judge: is_mixed_in_case,
+        in_line: false,
+    },
+    Form {
+        name: "cookie",
+        signs: &["httpOnly"],
+        pattern: concat!(
+            r#"\\*"name\\*":"#,
+            gap!(),
+            r#"\\*"[^"\\\n]*(?i-u:sess|sid|auth|jwt|csrf|token)[^"\\\n]*\\*","#,
+            gap!(),
+            r#"\\*"value\\*":"#,
+            gap!(),
+            r#"\\*"(?P<s>[^"\s\\]{8,})"#,
+        ),
+        judge: has_digit,
+        in_line: false,
+    },
+    Form {
+        name: "cookie",
+        signs: &["\tTRUE\t", "\tFALSE\t"],
+        pattern: r"\t(?:TRUE|FALSE)\t/[^\t\n]*\t(?:TRUE|FALSE)\t[0-9]+\t[^\t\n]+\t(?P<s>[^\s]{8,})",
+        judge: has_random_run,
+        in_line: true,
+    },
+    Form {
+        name: "secret",
+        signs: &["secret_id", "SecretID", "Secret ID"],
+        pattern: r#"(?:secret_id|SecretID|Secret ID)(?:\\*"|\s)*[:=]?(?:\\*"|\s)*(?P<s>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"#,
+        judge: always,
+        in_line: true,
+    },
+    Form {
+        name: "AWS secret key",
+        signs: &["KEY\t"],
+        pattern: r"ACCESSKEY\t\S+\t\S+\t(?P<s>[A-Za-z0-9/+]{40})(?:\s|$)",
+        judge: always,
+        in_line: true,
+    },
+    Form {
+        name: "key",
+        signs: &["define("],
+        pattern: r"define\(\s*'(?:(?:SECURE_)?AUTH|LOGGED_IN|NONCE)_(?:KEY|SALT)',\s*'(?P<s>[^'\n]{16,})'",
+        judge: has_digit,
+        in_line: true,
+    },
     Form {
         name: "password",
         signs: &["@tcp(", "@unix("],
@@ -180,7 +294,7 @@ pub(super) const FORMS: &[Form] = &[
     Form {
         name: "authorization",
         signs: &["uthorization", "UTHORIZATION"],
-        pattern: r#"(?i-u)authorization(?:\\*["']|&(?:quot|apos|#3[49]);)?\s*[:=,]\s*(?:\\*["']|&(?:quot|apos|#3[49]);)?(?:(?:bearer|basic|token|bot|digest|apikey|api-key|splunk|ssws|geniekey|negotiate|sharedkey|klaviyo-api-key|oauth|zoho-oauthtoken)\s+)(?:(?:token|key)=(?:\\*["'])?)?(?P<s>[A-Za-z0-9._~+/=:\-]{8,})"#,
+        pattern: r#"(?i-u)authorization(?:\\*["']|&(?:quot|apos|#3[49]);)?\s*[:=,]\s*(?:\\*["']value\\*["']:\s*)?(?:\\*["']|&(?:quot|apos|#3[49]);)?(?:(?:bearer|basic|token|bot|digest|apikey|api-key|splunk|ssws|geniekey|negotiate|sharedkey|klaviyo-api-key|oauth|zoho-oauthtoken)\s+)(?:(?:token|key)=(?:\\*["'])?)?(?P<s>[A-Za-z0-9._~+/=:\-]{8,})"#,
         judge: is_value,
         in_line: false,
     },
@@ -200,7 +314,7 @@ pub(super) const FORMS: &[Form] = &[
     },
     Form {
         name: "authorization",
-        signs: &["auth\"", "auth'", "auth&quot;", "auth\\", "_auth="],
+        signs: &["auth\"", "auth'", "auth&quot;", "auth\\", "_auth=", "_auth ="],
         pattern: r#"(?:["']|&quot;|(?-u:\b)_)auth(?:\\*["']|&quot;)?\s*[:=]\s*(?:\\*["']|&quot;)?(?P<s>[A-Za-z0-9+/]{12,}={0,2})"#,
         judge: is_user_and_password,
         in_line: true,
@@ -217,6 +331,22 @@ pub(super) const FORMS: &[Form] = &[
         signs: &["curl "],
         pattern: word!(
             r#"curl\s(?:(?:[^\n|;]|\\\r?\n)*\s)?(?:-u ?|--user[ =]|--proxy-user[ =])["']?[^\s:"'$]+:(?P<s>[^\s"'`|;&\\‹](?:[^\s"'`|;&\\]|\\[^nrt"])*)"#
+        ),
+        judge: is_value,
+        in_line: false,
+    },
+    Form {
+        name: "password",
+        signs: &["curl\"", "curl\\"],
+        pattern: r#""curl\\*"[^\n\]]*?"(?:-u|--user)\\*",?\s*\\*"[^"\s:$]+:(?P<s>[^"\\\n]{3,})"#,
+        judge: is_value,
+        in_line: true,
+    },
+    Form {
+        name: "cookie",
+        signs: &["curl "],
+        pattern: word!(
+            r#"curl\s(?:(?:[^\n|;]|\\\r?\n)*\s)?(?:-b ?|--cookie[ =])["']?(?:[^\s"'=;]+=[^\s"';]*;\s*)*[^\s"'=;]*(?i-u:sess|sid|auth|token|jwt|csrf|login)[^\s"'=;]*=(?P<s>[^\s"';]{8,})"#
         ),
         judge: is_value,
         in_line: false,
@@ -252,6 +382,77 @@ pub(super) const FORMS: &[Form] = &[
     },
     flag(&["lftp"], command!("lftp", r#"-u\s*["']?[^\s,"']+,"#)),
     flag(&["xfreerdp"], command!("xfreerdp", "/p:")),
+    flag(&["openssl "], command!("openssl", r"-[kK]\s+")),
+    flag(&["nmcli "], command!("nmcli", r"password\s+")),
+    flag(
+        &["rabbitmqctl"],
+        command!("rabbitmqctl", r"(?:add_user|change_password|authenticate_user)\s+\S+\s+"),
+    ),
+    flag(&["mc "], command!("mc", r"(?:alias set|config host add)\s+\S+\s+\S+\s+\S+\s+")),
+    flag(
+        &["--auth ", "--auth=", " -a "],
+        command!("http|https|xh|xhs", r#"(?:-a ?|--auth[ =])(?:\\*["'])?[^\s:"'$]+:"#),
+    ),
+    flag(&["-stdin"], r#"-stdin\s*<<<\s*(?:\\*["'])?(?P<s>[^\s"'\\]+)"#),
+    flag(
+        &["-stdin", "--with-"],
+        word!(
+            r#"echo\s+(?:-n\s+)?["']?(?P<s>[^\s"'|]+)["']?\s*\|[^\n|]*(?:--password-stdin|--with-token)"#
+        ),
+    ),
+    flag(
+        &["secret set"],
+        r#"secret set\s(?:[^\n|;&]*?\s)?(?:--body[ =]|--value[ =]|-b ?)\\*["']?(?P<s>[^\s"'|;&\\]{4,})"#,
+    ),
+    Form {
+        name: "secret",
+        signs: &["--secret-string"],
+        pattern: r#"--secret-string[ =]\\*["']?(?P<s>[^\s"'|;&\\]{6,})"#,
+        judge: is_likely_bare,
+        in_line: true,
+    },
+    flag(
+        &["put-parameter"],
+        concat!(command!("put-parameter", "--value[ =]"), r"[^\n]*SecureString"),
+    ),
+    flag(
+        &["SecureString"],
+        r#"SecureString\s(?:[^\n|;&]*?\s)?--value[ =](?:\\*["'])?(?P<s>[^\s"'`|;&<>\\]{3,})"#,
+    ),
+    Form {
+        name: "password",
+        signs: &["sqlplus", "impdp", "expdp", "sqlldr"],
+        pattern: command!("sqlplus|impdp|expdp|sqlldr", r"[A-Za-z0-9_]+/"),
+        judge: is_likely_bare,
+        in_line: true,
+    },
+    Form {
+        name: "password",
+        signs: &["net use", "NET USE"],
+        pattern: r#"(?i:net use(?:r\s+|\s[^\n|;&]*?\\))[^\s/]\S*\s+(?:/[a-zA-Z]\S*\s+)*(?P<s>[^\s/"'|;&]{6,})"#,
+        judge: is_likely_bare,
+        in_line: true,
+    },
+    flag(
+        &["ConvertTo-SecureString"],
+        r#"ConvertTo-SecureString\s+(?:-(?:String|AsPlainText|Force)\s+)*\\*["'](?P<s>[^"'\\\n]{4,})"#,
+    ),
+    flag(&["jdbc:"], r#"jdbc:[^\s"'<>]*?[?&;](?i-u:password|pwd)=(?P<s>[^\s"'<>&;\\]{3,})"#),
+    flag(&["oracle:thin:"], r#"oracle:thin:[^\s/@"']+/(?P<s>[^\s@"'/]{3,})@"#),
+    flag(&["::add-mask::"], r#"::add-mask::(?P<s>[^\s"'\\]{4,})"#),
+    Form {
+        name: "password",
+        signs: &["password for ", "Password for "],
+        pattern: r"(?i-u:password for )\S+(?: \S+)?: (?P<s>\S{6,})\s*$",
+        judge: is_mixed_in_case,
+        in_line: true,
+    },
+    form(
+        "password",
+        &["proceed to installation:"],
+        r"proceed to installation:\s+(?P<s>[0-9a-f]{32})(?-u:\b)",
+    ),
+    field("password", &["New value: "], r"successfully reset\.?\s+New value: (?P<s>\S{8,})"),
     flag(
         &["htpasswd"],
         command!("htpasswd", r"-[a-zA-Z]*b[a-zA-Z]*\s+(?:[0-9]+\s+)?(?:\S+\s+)?\S+\s+"),
@@ -270,8 +471,8 @@ pub(super) const FORMS: &[Form] = &[
     ),
     Form {
         name: "password",
-        signs: &["assword", "ASSWORD"],
-        pattern: r"^(?i)[a-z0-9_.\-]*password {2,}(?P<s>\S{8,})\s*$",
+        signs: &["assword", "ASSWORD", "secret ", "token ", "key "],
+        pattern: r"^(?i)[a-z0-9_.\-]*(?:password|secret|token|api_key|access_key) {2,}(?P<s>\S{8,})\s*$",
         judge: is_random_bare,
         in_line: true,
     },

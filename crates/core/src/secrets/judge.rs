@@ -142,6 +142,10 @@ pub(super) fn always(_: &str) -> bool {
     true
 }
 
+pub(super) fn has_digit(value: &str) -> bool {
+    value.bytes().any(|byte| byte.is_ascii_digit())
+}
+
 /// A value where one is sure to stand.
 pub(super) fn is_value(value: &str) -> bool {
     !is_reference(value) && !is_call(value)
@@ -200,15 +204,17 @@ pub(super) fn is_likely_phrase(value: &str) -> bool {
         && words.into_iter().any(|word| looks_made_up(word) && is_likely_bare(word))
 }
 
-/// Such as `login[0]`, which may lack its end.
+/// Such as `login[0]` or `login[8:]`, which may lack its end.
 fn is_item(value: &str) -> bool {
     let in_name = |char: char| char.is_ascii_alphabetic() || "_.".contains(char);
     value.split_once('[').is_some_and(|(name, index)| {
         let index = index.strip_suffix(']').unwrap_or(index);
+        let of_slice = |byte: u8| byte.is_ascii_digit() || byte == b':';
+        let most = if index.contains(':') { 8 } else { 2 };
         !name.is_empty()
             && name.chars().all(in_name)
-            && (1..=2).contains(&index.len())
-            && index.bytes().all(|byte| byte.is_ascii_digit())
+            && (1..=most).contains(&index.len())
+            && index.bytes().all(of_slice)
     })
 }
 

@@ -23,6 +23,8 @@ const LEAST: usize = 6;
 const JUDGED: usize = 128;
 /// Signs of a diff before a line.
 const CHANGED: [char; 2] = ['+', '-'];
+/// Lines above the password of a login that are searched for its machine.
+const ABOVE: usize = 3;
 /// Bytes before a name in which its line has to begin.
 const LINE: usize = 400;
 
@@ -153,8 +155,8 @@ impl<'a> Name<'a> {
             }
             return is_secret(&inner).then_some(inner);
         }
-        if let Some(found) = self.in_literal(from, is_tight && sign == '=') {
-            return found;
+        if let Some(inner) = self.literal(from) {
+            return self.is_secret_literal(&inner, is_tight && sign == '=').then_some(inner);
         }
         if self.text.get(from..).is_some_and(|rest| rest.starts_with('[')) {
             return self.several(from + 1);
@@ -234,6 +236,11 @@ impl<'a> Name<'a> {
 
     /// `NAME=value`.
     fn set(&self, from: usize) -> Option<Range<usize>> {
+        // A setting of a connection, such as `;Password=value`.
+        let before = self.text.as_bytes().get(..self.place.start);
+        if self.is_password() && self.is_capital() && before.is_some_and(|it| it.ends_with(b";")) {
+            return self.bare(from, ends_bare, LEAST, is_value);
+        }
         if self.is_upper() {
             // Files of settings have all kinds of letters in their values.
             let whole = self.begins_a_line() && !self.is_after_an_escape();
@@ -290,8 +297,7 @@ impl<'a> Name<'a> {
     fn typed(&self, sign: char, from: usize) -> Option<Range<usize>> {
         let rest = self.text.get(from..).filter(|_| sign == ':' && !self.is_quoted)?;
         let (kind, _) = rest.get(..rest.floor_char_boundary(SPACE))?.split_once('=')?;
-        let in_type =
-            |char: char| char.is_ascii_alphanumeric() || "_&'<>:[]|.?,* \t".contains(char);
+        let in_type = |char: char| char.is_ascii_alphanumeric() || "_&'<>:[]|.?* \t".contains(char);
         if !kind.chars().all(in_type) {
             return None;
         }
@@ -349,11 +355,10 @@ impl<'a> Name<'a> {
             return true;
         }
         let above = last(self.text.get(..self.place.start - before.len()).unwrap_or_default());
-        let mut above = above.lines().rev().map(bare).filter(|line| !line.is_empty());
-        bare(before).is_empty()
-            && above.next().is_some_and(|line| {
-                says(line) || (line.starts_with("login ") && above.next().is_some_and(says))
-            })
+        let above = above.lines().rev().map(bare).filter(|line| !line.is_empty());
+        let of_login = |line: &&str| ["login ", "account "].iter().any(|it| line.starts_with(it));
+        let mut above = above.take(ABOVE).skip_while(of_login);
+        bare(before).is_empty() && above.next().is_some_and(says)
     }
 
     fn is(&self, place: &Range<usize>, judge: fn(&str) -> bool) -> bool {
@@ -367,6 +372,11 @@ impl<'a> Name<'a> {
     fn is_key_or_token(&self) -> bool {
         let name = self.text.get(self.place.clone()).unwrap_or_default().to_ascii_lowercase();
         ["key", "token"].iter().any(|end| name.ends_with(end))
+    }
+
+    fn is_capital(&self) -> bool {
+        let name = self.text.get(self.place.clone()).unwrap_or_default();
+        name.starts_with(|char: char| char.is_ascii_uppercase())
     }
 
     fn is_upper(&self) -> bool {

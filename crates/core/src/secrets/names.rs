@@ -114,6 +114,19 @@ fn is_user(before: &str) -> bool {
     USERS.iter().any(|user| lower.ends_with(user))
 }
 
+/// Whether the ending is a word of its own, as in `setPassword` and not in `splitpasswd`.
+pub(super) fn is_apart(name: &str) -> bool {
+    let lower = name.to_lowercase();
+    endings().filter(|ending| lower.ends_with(ending)).any(|ending| {
+        let parts = name.len().checked_sub(ending.len()).and_then(|at| name.split_at_checked(at));
+        parts.is_some_and(|(before, word)| {
+            before.is_empty()
+                || before.ends_with(['_', '-', '.'])
+                || word.starts_with(char::is_uppercase)
+        })
+    })
+}
+
 /// Whether it names a secret that people choose, which may consist of words or of numbers, and no key or token.
 pub(super) fn is_chosen(name: &str) -> bool {
     let lower = name.to_lowercase();

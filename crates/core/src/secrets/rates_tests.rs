@@ -149,6 +149,20 @@ fn gone(text: &str, secret: &str) {
 }
 
 #[test]
+fn logins_and_settings_of_connections_are_masked() {
+    let value = ["Tr0ub4", "dorXk9"].concat();
+    for (text, secret) in [
+        (format!("machine a.test\nlogin me\naccount x\npassword {value}\n"), &*value),
+        ("Server=db;User Id=sa;Password=correcthorse;Encrypt=true".to_owned(), "correcthorse"),
+        (format!("{{\"label\": \"password\", \"value\": \"{value}\"}}"), &value),
+        (format!("ACCESSKEY={value}"), &value),
+        ("_auth = bWU6aHVudGVyMmh1bnRlcjI=".to_owned(), "bWU6aHVudGVyMmh1bnRlcjI="),
+    ] {
+        gone(&text, secret);
+    }
+}
+
+#[test]
 fn what_clients_and_databases_print_is_masked() {
     let value = ["Tr0ub4", "dorXk9"].concat();
     for text in [
@@ -320,6 +334,27 @@ const HARMLESS: &[&str] = &[
     "the password is: required, the key is: {d2}",
     "    password 'string'\n",
     "        pw: __uint64,\n        psk: u8,",
+    "\"sensitive\": false, \"type\": \"string\", \"value\": \"release-{d4}\"",
+    "\"sensitive\": true, \"type\": \"string\", \"value\": \"(sensitive value)\"",
+    "{\"kty\": \"EC\", \"crv\": \"P-256\", \"x\": \"{w43}\", \"y\": \"{w43}\", \"kid\": \"{w22}\"}",
+    "default-token-{l5}   kubernetes.io/service-account-token   3      {d2}d",
+    "app-secret   Opaque   {d1}   {d3}d",
+    "secret_id_accessor    {h8}-{h4}-{h4}-{h4}-{h12}",
+    "define( 'AUTH_KEY', 'put your unique phrase here' );",
+    "example.test\tFALSE\t/\tFALSE\t{d10}\ttheme\tdark{d2}",
+    "{\"name\": \"theme\", \"value\": \"dark-{d2}\", \"httpOnly\": true}",
+    "[sudo] password for me: Reading package lists... {d2}%",
+    "sqlplus /nolog @scripts/report{d2}.sql",
+    "net use Z: \\\\files\\share{d2}",
+    "openssl x509 -in cert{d2}.pem -noout -text",
+    "http --auth-type basic example.test/{l8}",
+    "gh secret set API_KEY{d1} < key.txt",
+    "echo $TOKEN{d1} | docker login -u me --password-stdin",
+    "jdbc:postgresql://db:54{d2}/app?ssl=true&user=me",
+    "jdbc:mysql://db/app?user=me&password=${DB_PASSWORD}",
+    "New value: {d4}",
+    "curl -b cookies{d1}.txt -c cookies.txt https://example.test",
+    "a;token=next{d1};password=decoded;",
 ];
 
 #[test]

@@ -5,9 +5,14 @@ use super::mask;
 /// Asserts that each `{}` is masked in each text, and nothing else.
 #[track_caller]
 fn masked(value: &str, texts: &[&str]) {
+    masked_as("password", value, texts);
+}
+
+#[track_caller]
+fn masked_as(kind: &str, value: &str, texts: &[&str]) {
     for text in texts {
         let of_text = mask(&text.replace("{}", value)).into_owned();
-        assert_eq!(of_text, text.replace("{}", "‹masked: password›"));
+        assert_eq!(of_text, text.replace("{}", &format!("‹masked: {kind}›")));
     }
 }
 
@@ -152,12 +157,19 @@ fn what_php_prints_is_masked() {
 
 #[test]
 fn values_in_objects_are_masked() {
-    masked(
+    masked_as(
+        "secret",
         &password(),
         &[
             "\"db_password\": {\n  \"sensitive\": true,\n  \"type\": \"string\",\n  \"value\": \"{}\"\n}",
             "\"db_password\": {\n  \"value\": \"{}\",\n  \"type\": \"string\",\n  \"sensitive\": true\n}",
             "{\"db_password\":{\"sensitive\":true,\"type\":\"string\",\"value\":\"{}\"}}",
+            "\"endpoint\": {\n  \"sensitive\": true,\n  \"type\": \"string\",\n  \"value\": \"{}\"\n}",
+        ],
+    );
+    masked(
+        &password(),
+        &[
             "\"{\\\"db_password\\\":{\\\"type\\\":\\\"string\\\",\\\"value\\\":\\\"{}\\\"}}\"",
             "\"adminPassword\": {\n  \"value\": \"{}\"\n}",
             "variable \"db_password\" {\n  type    = string\n  default = \"{}\"\n}",
@@ -217,6 +229,9 @@ fn names_calls_and_patterns_in_sources_stay() {
         "Password string `json:\"password1\" validate:\"min=8\"`",
         ".password(\"password\")",
         ".token(\"ident1\")",
+        "splitpasswd('user+1:a+b')",
+        "self.data[next_token] = metrics[500:]",
+        "def deliver(connection, authkey: bytes, digest_name='sha256'):",
         "#[arg(long, env = \"API_KEY1\")]",
         "secret: process.env.JWT_SECRET || 'changeme',",
         "password: ${DB_PASSWORD:?missing}",

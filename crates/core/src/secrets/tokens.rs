@@ -137,6 +137,8 @@ fn in_both_cases(value: &str) -> bool {
 /// Tokens by their beginnings, the more specific ones first.
 pub(super) const TOKENS: &[Token] = &[
     token("AWS access key", &["AKIA", "ASIA", "ABIA", "ACCA"], upper, 16, 16),
+    token("AWS session token", &["IQoJb3JpZ2lu", "FwoGZXIvYXdz"], base64, 100, ANY),
+    token("AWS login", &["eyJwYXlsb2Fk"], base64, 200, ANY),
     token("GitHub token", &["ghp_", "gho_", "ghu_", "ghs_", "ghr_"], alnum, 36, 251),
     token("GitHub token", &["github_pat_"], word, 60, 251),
     token(

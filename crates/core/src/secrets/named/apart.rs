@@ -107,7 +107,7 @@ impl Name<'_> {
 
     /// `name: NAME, value: value`, in whichever way pairs are written.
     fn pair(&self, at: usize) -> Option<Range<usize>> {
-        const CALLED: [&str; 5] = ["name", "Name", "key", "Key", "NAME"];
+        const CALLED: [&str; 6] = ["name", "Name", "key", "Key", "NAME", "label"];
         let mut before = self.line_before();
         before = before.strip_suffix(escaped::quote_at_end(before).unwrap_or_default())?;
         before = before.trim_end().strip_suffix(['=', ':'])?.trim_end();

@@ -70,7 +70,7 @@ fn call(text: &str) -> Option<usize> {
         last = parts.next()?;
     }
     let is_type = last.starts_with(|char: char| char.is_ascii_uppercase());
-    if !PLAIN.contains(&last) && !(is_type && names::is_of_field(last)) {
+    if !(PLAIN.contains(&last) || (is_type && names::is_of_field(last))) {
         return None;
     }
     let is_spaced = matches!(last, "Just" | "ConvertTo-SecureString");
@@ -119,7 +119,7 @@ fn is_escaped(text: &str) -> bool {
 
 impl Name<'_> {
     /// Returns the text in a literal that is more than quotes, where one begins.
-    fn literal(&self, from: usize) -> Option<Range<usize>> {
+    pub(super) fn literal(&self, from: usize) -> Option<Range<usize>> {
         let mut at = from;
         for _ in 0..CALLS {
             let Some(length) = call(self.text.get(at..)?) else { break };
@@ -141,20 +141,14 @@ impl Name<'_> {
         escaped::quoted(self.text, from).or_else(|| self.literal(from))
     }
 
-    /// Returns the secret in a literal, and none where it has no secret; nothing where there is no literal.
-    pub(super) fn in_literal(
-        &self,
-        from: usize,
-        is_assigned: bool,
-    ) -> Option<Option<Range<usize>>> {
-        let inner = self.literal(from)?;
+    /// Whether the text in such a literal is secret.
+    pub(super) fn is_secret_literal(&self, inner: &Range<usize>, is_assigned: bool) -> bool {
         // The tokens of a language stand in constructors as well.
         let is_likely =
             |value: &str| is_strong(value) || (value.len() >= LONG && !is_identifier(value));
-        let is_secret = self.is_quoted_secret(&inner, is_assigned)
-            && !self.is(&inner, is_escaped)
-            && (self.is_password() || self.is(&inner, is_likely));
-        Some(is_secret.then_some(inner))
+        self.is_quoted_secret(inner, is_assigned)
+            && !self.is(inner, is_escaped)
+            && (self.is_password() || self.is(inner, is_likely))
     }
 
     /// Returns the place after the brackets of an array that is declared.
@@ -180,7 +174,9 @@ impl Name<'_> {
         let rest = self.text.get(at..).filter(|_| !self.is_quoted)?;
         let head = self.line_before().trim_start_matches(CHANGED).trim();
         let is_macro = head.starts_with('#') && head.ends_with("define");
-        let (from, is_sure) = if rest.starts_with(['(', '{']) && at == self.end {
+        let name = self.text.get(self.place.clone())?;
+        let begins = rest.starts_with(['(', '{']) && at == self.end;
+        let (from, is_sure) = if begins && names::is_apart(name) {
             (at + 1, false)
         } else if let Some(mark) = ELSE.iter().find(|mark| rest.starts_with(**mark)) {
             (at + mark.len(), self.is_constant())
