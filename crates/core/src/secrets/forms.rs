@@ -294,7 +294,7 @@ pub(super) const FORMS: &[Form] = &[
     Form {
         name: "authorization",
         signs: &["uthorization", "UTHORIZATION"],
-        pattern: r#"(?i-u)authorization(?:\\*["']|&(?:quot|apos|#3[49]);)?\s*[:=,]\s*(?:\\*["']value\\*["']:\s*)?(?:\\*["']|&(?:quot|apos|#3[49]);)?(?:(?:bearer|basic|token|bot|digest|apikey|api-key|splunk|ssws|geniekey|negotiate|sharedkey|klaviyo-api-key|oauth|zoho-oauthtoken)\s+)(?:(?:token|key)=(?:\\*["'])?)?(?P<s>[A-Za-z0-9._~+/=:\-]{8,})"#,
+        pattern: r#"(?i-u)authorization(?:\\*["']|&(?:quot|apos|#3[49]);)?(?:\s*[:=,]\s*\[?|\s+\\*["'])(?:\\*["']value\\*["']:\s*)?(?:\\*["']|&(?:quot|apos|#3[49]);)?(?:(?:bearer|basic|token|bot|digest|apikey|api-key|splunk|ssws|geniekey|negotiate|sharedkey|klaviyo-api-key|oauth|zoho-oauthtoken)\s+)(?:(?:token|key)=(?:\\*["'])?)?(?P<s>[A-Za-z0-9._~+/=:\-]{8,})"#,
         judge: is_value,
         in_line: false,
     },
@@ -383,6 +383,22 @@ pub(super) const FORMS: &[Form] = &[
     flag(&["lftp"], command!("lftp", r#"-u\s*["']?[^\s,"']+,"#)),
     flag(&["xfreerdp"], command!("xfreerdp", "/p:")),
     flag(&["openssl "], command!("openssl", r"-[kK]\s+")),
+    flag(&["cqlsh"], command!("cqlsh", r"-p\s+")),
+    flag(&["etcdctl"], command!("etcdctl", r#"--user[ =]["']?[^\s:"'$]+:"#)),
+    flag(&["-key "], r"--certificate-key (?P<s>[0-9a-f]{64})(?-u:\b)"),
+    flag(&["::server:", "::node:"], r"K10[0-9a-f]{64}::(?:server|node):(?P<s>[0-9A-Za-z]{16,})"),
+    form(
+        "password",
+        &["requirepass"],
+        r#"(?-u:\b)requirepass\\*"(?:\s|\\[nr])+2\) \\*"(?P<s>[^"\\\n‹]{4,})"#,
+    ),
+    Form {
+        name: "password",
+        signs: &[" on >"],
+        pattern: r#" on >(?P<s>[^\s"'\\]{6,})"#,
+        judge: is_mixed,
+        in_line: true,
+    },
     flag(&["nmcli "], command!("nmcli", r"password\s+")),
     flag(
         &["rabbitmqctl"],

@@ -37,6 +37,7 @@ fn is_reference(value: &str) -> bool {
         || value.contains("${")
         || is_left_out(value)
         || is_shortcut(&lower)
+        || is_tag(value)
         || is_encrypted(value)
         || is_colour(value)
         || is_digest(bare)
@@ -57,6 +58,9 @@ fn is_reference(value: &str) -> bool {
             "args.",
             "secrets.",
             "vars.",
+            "vault:",
+            "arn:aws",
+            "ref+",
         ]
         .iter()
         .any(|start| bare.starts_with(start))
@@ -69,6 +73,25 @@ fn is_reference(value: &str) -> bool {
 fn is_left_out(value: &str) -> bool {
     let at = value.find('…').or_else(|| value.find("..."));
     at.is_some_and(|at| !looks_made_up(value.get(..at).unwrap_or_default()))
+}
+
+/// Such as `!ImportValue`: in YAML, the way in which a value is found.
+fn is_tag(value: &str) -> bool {
+    const TAGS: [&str; 12] = [
+        "ref",
+        "getatt",
+        "sub",
+        "importvalue",
+        "findinmap",
+        "select",
+        "join",
+        "split",
+        "secret",
+        "vault",
+        "env_var",
+        "include",
+    ];
+    value.strip_prefix('!').is_some_and(|tag| TAGS.contains(&tag.to_ascii_lowercase().as_str()))
 }
 
 /// Whether it was encrypted to stand in a file, by SOPS, eyaml or Jasypt.

@@ -147,6 +147,9 @@ impl<'a> Name<'a> {
         let is_tight = at == self.end
             && from == at + length + marks
             && rest.get(length..).map_or(0, escaped::colours) == marks;
+        if is_tight && sign == ':' && self.is_of_address() {
+            return None;
+        }
         if let Some(inner) = escaped::quoted(self.text, from) {
             let is_secret =
                 |inner: &Range<usize>| self.is_quoted_secret(inner, is_tight && sign == '=');
@@ -159,7 +162,8 @@ impl<'a> Name<'a> {
             return self.is_secret_literal(&inner, is_tight && sign == '=').then_some(inner);
         }
         if self.text.get(from..).is_some_and(|rest| rest.starts_with('[')) {
-            return self.several(from + 1);
+            let found = self.several(from + 1);
+            return found.or_else(|| self.strong(from + 1).filter(|it| self.is(it, is_strong)));
         }
         if next.is_none() && rest.starts_with("=>") && self.is_printed() {
             return self.printed(from);
@@ -194,6 +198,12 @@ impl<'a> Name<'a> {
             _ => None,
         };
         found.or_else(|| self.strong(from))
+    }
+
+    /// Whether it is a part of an address such as `arn:aws:secretsmanager:eu-west-1:1:secret:name`.
+    fn is_of_address(&self) -> bool {
+        self.text.get(self.place.clone()) == Some("secret")
+            && self.line_before().contains(":secretsmanager:")
     }
 
     /// Returns the new value in `name = "old" -> "new"`, as plans of changes are printed.
@@ -246,7 +256,7 @@ impl<'a> Name<'a> {
             let whole = self.begins_a_line() && !self.is_after_an_escape();
             let ends = move |char: char| {
                 char.is_whitespace()
-                    || matches!(char, '"' | '\'' | '`')
+                    || matches!(char, '"' | '\'' | '`' | '\0')
                     || (!whole && ends_bare(char))
             };
             let judge = match (self.is_key_or_token(), whole) {
@@ -464,7 +474,7 @@ fn word_before(before: &[u8]) -> &str {
 
 /// Where a value ends that stands without quotes.
 fn ends_bare(char: char) -> bool {
-    char.is_whitespace() || "\"'`;&|<>,)]}\\".contains(char)
+    char.is_whitespace() || "\"'`;&|<>,)]}\\\0".contains(char)
 }
 
 /// Returns the last bytes of the text before a name.

@@ -94,6 +94,8 @@ pub(super) fn is_secret(before: &str, ending: &str) -> bool {
         }
         // Words may end so, too.
         "pw" | "psk" => before.is_empty() || before.ends_with(['_', '-', '.']) || is_user(before),
+        // The name of one that Kubernetes holds.
+        "secret" => !["existing", "pull"].iter().any(|it| before.to_lowercase().ends_with(it)),
         // Verbs such as `bypass` end so as well.
         "pass" => {
             let kind = before.trim_end_matches('-');

@@ -368,4 +368,8 @@ pub(crate) const SHAPES: &[(&str, &str)] = &[
     ("Vault", "secret_id             «{h8}-{h4}-{h4}-{h4}-{h12}»"),
     ("Consul", "SecretID:         «{h8}-{h4}-{h4}-{h4}-{h12}»"),
     ("curl", "[\"curl\", \"-u\", \"me:«{a12}»\"]"),
+    ("Kubernetes", "kubeadm join 10.0.0.1:6443 --certificate-key «{h64}»"),
+    ("etcd", "etcdctl --user root:«{a12}» get /"),
+    ("Cassandra", "cqlsh -u me -p «{a12}» db.example.test"),
+    ("Go", "Header: map[Authorization:[Bearer «{a40}»]]"),
 ];

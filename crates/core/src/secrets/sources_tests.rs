@@ -110,6 +110,7 @@ fn declarations_are_masked() {
             "[\"db\", \"--password\", \"{}\"]",
             "\"db\" \"--password\" \"{}\"",
             "-Password {} -User me",
+            "<Password Value=\"{}\"/>",
         ],
     );
     masked("the horse2staple of mine", &["define('DB_PASSWORD', '{}');"]);
@@ -121,6 +122,10 @@ fn declarations_are_masked() {
             "const apiKey string = \"{}\"",
             "token: str | None = \"{}\"",
             "client.set_token(\"{}\")",
+            "['X-Api-Key', '{}']",
+            "(b'x-api-key', b'{}')",
+            "proxy_set_header X-Api-Key \"{}\";",
+            "map[X-Api-Key:[{}]]",
         ],
     );
 }
@@ -230,6 +235,15 @@ fn names_calls_and_patterns_in_sources_stay() {
         ".password(\"password\")",
         ".token(\"ident1\")",
         "splitpasswd('user+1:a+b')",
+        "arn:aws:secretsmanager:eu-west-1:1:secret:MyDbSecret-a1B2c3",
+        "\"secret\": \"arn:aws:secretsmanager:eu-west-1:1:secret:MyDb-a1B2c3\"",
+        "MasterUserPassword: !ImportValue DbPassword",
+        "password: !FindInMap [a, b, c1]",
+        "DB_PASSWORD=vault:secret/data/app1#password",
+        "imagePullSecret: regcred2",
+        "existingSecret: \"app2-credentials\"",
+        "\"args\": [\"--password\", \"--verbose1\"]",
+        "headers: ['X-Api-Key', 'X-Token2']",
         "self.data[next_token] = metrics[500:]",
         "def deliver(connection, authkey: bytes, digest_name='sha256'):",
         "#[arg(long, env = \"API_KEY1\")]",

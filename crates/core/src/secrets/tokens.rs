@@ -199,6 +199,7 @@ pub(super) const TOKENS: &[Token] = &[
     token("Google API key", &["AIza"], url, 35, 39),
     token("Google OAuth token", &["ya29."], url, 20, ANY),
     token("Google OAuth token", &["GOCSPX-"], url, 20, ANY),
+    random("Google OAuth token", &["1//0"], url, 60, ANY),
     token("npm token", &["npm_"], alnum, 36, 36),
     token("PyPI token", &["pypi-"], url, 50, ANY),
     Token {

@@ -34,6 +34,7 @@ impl Name<'_> {
             .or_else(|| self.argument(at))
             .or_else(|| self.pair(at))
             .or_else(|| self.declared(at))
+            .or_else(|| self.attribute(at))
             .or_else(|| self.variable(at))
             .or_else(|| (at > self.end && !self.is_quoted).then(|| self.after_a_space(at))?)
     }
@@ -90,7 +91,9 @@ impl Name<'_> {
         if self.is_quoted && self.text.get(self.place.start..)?.starts_with("--") {
             let from = if is_next { self.skip_lines(at + 1) } else { at };
             let inner = escaped::quoted(self.text, from).filter(|_| from > self.end)?;
-            return (inner.len() >= LEAST && self.is(&inner, is_likely_bare)).then_some(inner);
+            let is_option = self.is(&inner, |value| value.starts_with('-'));
+            return (inner.len() >= LEAST && !is_option && self.is(&inner, is_likely_bare))
+                .then_some(inner);
         }
         if !self.is_quoted || !is_next {
             return None;
@@ -99,7 +102,10 @@ impl Name<'_> {
         let quote = escaped::quote_at_end(before)?;
         let is_call = before.strip_suffix(quote)?.trim_end().ends_with('(');
         let from = self.skip_space(at + 1);
-        let inner = escaped::quoted(self.text, from).filter(|_| is_call)?;
+        let inner = self.written(from).filter(|_| is_call || self.is_header())?;
+        if !is_call {
+            return self.is(&inner, is_strong).then_some(inner);
+        }
         let judge = if self.is_password() { is_likely } else { is_likely_and_no_name };
         let is_phrase = || self.is_password() && self.is(&inner, is_likely_phrase);
         (inner.len() >= LEAST && (self.is(&inner, judge) || is_phrase())).then_some(inner)
@@ -129,6 +135,14 @@ impl Name<'_> {
     pub(super) fn object(&self, from: usize) -> Option<Range<usize>> {
         let found = self.inside(from, &VALUES)?;
         (self.is_password() || self.is(&found, is_strong)).then_some(found)
+    }
+
+    /// `<name value="value">`.
+    fn attribute(&self, at: usize) -> Option<Range<usize>> {
+        let is_element = self.text.get(..self.place.start)?.ends_with('<');
+        let rest = self.text.get(at..).filter(|_| is_element)?;
+        let tag = rest.get(..rest.floor_char_boundary(BETWEEN))?.split('>').next()?;
+        self.value_after(at + after_word(tag, &VALUES)?)
     }
 
     /// `variable "name" { default = "value" }`.

@@ -184,7 +184,7 @@ impl Name<'_> {
             (self.skip_space(at + length), true)
         } else if at > self.end && is_macro {
             (at, true)
-        } else if at > self.end && head.ends_with(':') {
+        } else if at > self.end && (head.ends_with(':') || self.is_header()) {
             (at, false)
         } else {
             return None;
@@ -196,6 +196,12 @@ impl Name<'_> {
             (false, false) => is_strong,
         };
         (inner.len() >= LEAST && self.is(&inner, judge)).then_some(inner)
+    }
+
+    /// Such as `X-Api-Key`.
+    pub(super) fn is_header(&self) -> bool {
+        let name = self.text.get(self.place.clone()).unwrap_or_default();
+        name.starts_with("X-") || name.starts_with("x-")
     }
 
     /// Whether the last part of its path is in upper case, as names of variables of the environment are.
