@@ -51,7 +51,7 @@ macro_rules! command {
         word!(concat!(
             "(?:",
             $names,
-            r#")\s(?:(?:[^\n|;&]|\\\r?\n)*?\s)?"#,
+            r#")\s(?:(?:[^\n|;&]|\\\r?\n)*?\s)??"#,
             $flag,
             r#"(?:\\*["'])?(?P<s>[^\s"'`|;&<>\\]{3,})"#
         ))
@@ -294,7 +294,7 @@ pub(super) const FORMS: &[Form] = &[
     Form {
         name: "authorization",
         signs: &["uthorization", "UTHORIZATION"],
-        pattern: r#"(?i-u)authorization(?:\\*["']|&(?:quot|apos|#3[49]);)?(?:\s*[:=,]\s*\[?|\s+\\*["'])(?:\\*["']value\\*["']:\s*)?(?:\\*["']|&(?:quot|apos|#3[49]);)?(?:(?:bearer|basic|token|bot|digest|apikey|api-key|splunk|ssws|geniekey|negotiate|sharedkey|klaviyo-api-key|oauth|zoho-oauthtoken)\s+)(?:(?:token|key)=(?:\\*["'])?)?(?P<s>[A-Za-z0-9._~+/=:\-]{8,})"#,
+        pattern: r#"(?i-u)authorization(?:\\*["']|&(?:quot|apos|#3[49]);)?(?:\s*[:=,]\s*\[?|\s+\\*["'])(?:\\n\s*)?(?:\\*["']value\\*["']:\s*)?(?:\\*["']|&(?:quot|apos|#3[49]);)?(?:(?:bearer|basic|token|bot|digest|apikey|api-key|splunk|ssws|geniekey|negotiate|sharedkey|klaviyo-api-key|oauth|zoho-oauthtoken)\s+)(?:(?:token|key)=(?:\\*["'])?)?(?P<s>[A-Za-z0-9._~+/=:\-]{8,})"#,
         judge: is_value,
         in_line: false,
     },
@@ -466,7 +466,7 @@ pub(super) const FORMS: &[Form] = &[
     form(
         "password",
         &["proceed to installation:"],
-        r"proceed to installation:\s+(?P<s>[0-9a-f]{32})(?-u:\b)",
+        r"proceed to installation:(?:\s|\\[nr])+(?P<s>[0-9a-f]{32})(?-u:\b)",
     ),
     field("password", &["New value: "], r"successfully reset\.?\s+New value: (?P<s>\S{8,})"),
     flag(
@@ -488,7 +488,7 @@ pub(super) const FORMS: &[Form] = &[
     Form {
         name: "password",
         signs: &["assword", "ASSWORD", "secret ", "token ", "key "],
-        pattern: r"^(?i)[a-z0-9_.\-]*(?:password|secret|token|api_key|access_key) {2,}(?P<s>\S{8,})\s*$",
+        pattern: r#"(?:^|\\n|")(?i)[a-z0-9_.\-]*(?:password|secret|token|api_key|access_key) {2,}(?P<s>[^\s"\\]{8,})\s*(?:$|\\|")"#,
         judge: is_random_bare,
         in_line: true,
     },

@@ -342,7 +342,11 @@ impl<'a> Name<'a> {
             return is_secret.then_some(found);
         }
         if name.strip_prefix('-').unwrap_or(name) == "password" && self.logs_in(before) {
-            return self.bare(at, char::is_whitespace, 4, is_value);
+            let above = self.text.get(..self.place.start - before.len()).unwrap_or_default();
+            let is_inside = before.contains('"') || above.ends_with("\\n");
+            let ends =
+                |char: char| char.is_whitespace() || (is_inside && matches!(char, '"' | '\\'));
+            return self.bare(at, ends, 4, is_value);
         }
         None
     }
@@ -360,12 +364,16 @@ impl<'a> Name<'a> {
     /// Whether it stands in a file of logins, such as `.netrc`.
     fn logs_in(&self, before: &'a str) -> bool {
         let bare = |line: &'a str| line.trim_start_matches(CHANGED).trim_start();
-        let says = |line: &str| line.split_whitespace().any(|word| word == "machine");
+        let says = |line: &str| {
+            line.split_whitespace().any(|word| word.trim_start_matches('"') == "machine")
+        };
         if says(bare(before)) {
             return true;
         }
         let above = last(self.text.get(..self.place.start - before.len()).unwrap_or_default());
-        let above = above.lines().rev().map(bare).filter(|line| !line.is_empty());
+        let above = above.split('\n').flat_map(|line| line.split("\\n")).map(bare);
+        let above: Vec<&str> = above.collect();
+        let above = above.into_iter().rev().filter(|line| !line.is_empty());
         let of_login = |line: &&str| ["login ", "account "].iter().any(|it| line.starts_with(it));
         let mut above = above.take(ABOVE).skip_while(of_login);
         bare(before).is_empty() && above.next().is_some_and(says)
@@ -433,10 +441,11 @@ impl<'a> Name<'a> {
         before.chars().next_back().filter(|char| matches!(char, '"' | '\''))
     }
 
-    /// Returns the text before it on its line, as far as it is read.
+    /// Returns the text before it on its line, as far as it is read. The line may begin in a text within a text.
     fn line_before(&self) -> &'a str {
         let before = last(self.text.get(..self.place.start).unwrap_or_default());
-        before.rsplit_once('\n').map_or(before, |(_, line)| line)
+        let line = before.rsplit_once('\n').map_or(before, |(_, line)| line);
+        line.rsplit_once("\\n").map_or(line, |(_, line)| line)
     }
 
     /// Whether an escape stands right before it, such as the end of a line in a text within a text.

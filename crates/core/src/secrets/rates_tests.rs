@@ -156,6 +156,10 @@ fn logins_and_settings_of_connections_are_masked() {
         ("Server=db;User Id=sa;Password=correcthorse;Encrypt=true".to_owned(), "correcthorse"),
         (format!("{{\"label\": \"password\", \"value\": \"{value}\"}}"), &value),
         (format!("ACCESSKEY={value}"), &value),
+        (format!("\"machine a.test\\nlogin me\\npassword {value}\\n\""), &value),
+        (format!("machine a.test login me password \"{value}\""), &value),
+        (format!("\"machine a.test login me password {value}\""), &value),
+        (format!("\"secret    {value}{value}\\nme\""), &value),
         (format!("A=b\0DB_PASSWORD={value}\0C=d"), &value),
         ("_auth = bWU6aHVudGVyMmh1bnRlcjI=".to_owned(), "bWU6aHVudGVyMmh1bnRlcjI="),
     ] {

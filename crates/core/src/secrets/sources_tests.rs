@@ -11,6 +11,8 @@ fn masked(value: &str, texts: &[&str]) {
 #[track_caller]
 fn masked_as(kind: &str, value: &str, texts: &[&str]) {
     for text in texts {
+        let inside = serde_json::to_string(&text.replace("{}", value)).unwrap();
+        assert!(!mask(&inside).contains(value), "{}", mask(&inside));
         let of_text = mask(&text.replace("{}", value)).into_owned();
         assert_eq!(of_text, text.replace("{}", &format!("‹masked: {kind}›")));
     }

@@ -148,7 +148,8 @@ impl Name<'_> {
     /// `variable "name" { default = "value" }`.
     fn variable(&self, at: usize) -> Option<Range<usize>> {
         let before = self.line_before();
-        let is_variable = before.trim_start().starts_with("variable ");
+        let quote = escaped::quote_at_end(before).unwrap_or_default();
+        let is_variable = before.strip_suffix(quote)?.trim_end().ends_with("variable");
         let is_block = self.is_quoted && self.text.get(at..)?.starts_with('{');
         if is_variable && is_block { self.inside(at + 1, &["default"]) } else { None }
     }

@@ -173,7 +173,8 @@ impl Name<'_> {
     pub(super) fn declared(&self, at: usize) -> Option<Range<usize>> {
         let rest = self.text.get(at..).filter(|_| !self.is_quoted)?;
         let head = self.line_before().trim_start_matches(CHANGED).trim();
-        let is_macro = head.starts_with('#') && head.ends_with("define");
+        let words = head.trim_end_matches("define").trim_end();
+        let is_macro = words.len() < head.len() && words.ends_with('#');
         let name = self.text.get(self.place.clone())?;
         let begins = rest.starts_with(['(', '{']) && at == self.end;
         let (from, is_sure) = if begins && names::is_apart(name) {
