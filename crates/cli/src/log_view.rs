@@ -1,9 +1,9 @@
 //! A frame's log for reading: messages as they were written, calls with their arguments and results.
 
-use callstack_core::json::UNREADABLE;
+use callstack_core::stored::{Author, Call, Message, Part, PartBody, without_records};
 use callstack_core::text::format_duration;
 use callstack_engine::tree::{LEFT_OPEN, sign};
-use callstack_engine::{LoggedMessage, RECORDED, WholeLog};
+use callstack_engine::{LoggedMessage, WholeLog};
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, Zoned};
@@ -70,59 +70,42 @@ impl LogView {
             page.put(WARN, "  purged").put(DIM, &format!("  {at}")).end();
             return;
         }
-        let Some(Value::Object(mut message)) = entry.message.clone() else {
+        let Some(fields @ Value::Object(_)) = &entry.message else {
             page.put(BOLD, &format!("{}  message", entry.position)).end();
             let text = entry.message.as_ref().and_then(Value::as_str).unwrap_or_default();
             page.block(SAID, text);
             return;
         };
-        // The records repeat the parts.
-        message.remove(RECORDED);
-        let message = Value::Object(message);
+        let message = Message::of(fields.clone());
         self.heading(entry, &message, page);
         if let Some(why) = &entry.notice {
             self.prose(WARN, why, page);
         }
-        match message["parts"].as_array() {
-            Some(parts) => {
-                let mut is_first = true;
-                for part in parts {
-                    let mut drawn = Page::default();
-                    self.part(part, &mut drawn);
-                    if !drawn.as_str().is_empty() {
-                        if !is_first {
-                            page.end();
-                        }
-                        page.append(&drawn);
-                        is_first = false;
-                    }
-                }
-            }
-            None => given(message.as_object(), SAID, page),
+        if let Some(parts) = &message.parts {
+            self.parts(parts, page);
+        } else {
+            let mut fields = fields.clone();
+            // They repeat the message.
+            without_records(&mut fields);
+            given(fields.as_object(), SAID, page);
         }
-        if let Some(error) = message["info"]["error"].as_object() {
+        if let Some(error) = message.error.as_ref().and_then(Value::as_object) {
             page.put(BAD, &format!("{SAID}✗ error")).end();
             given(Some(error), GIVEN, page);
         }
     }
 
-    fn heading(&mut self, entry: &LoggedMessage, message: &Value, page: &mut Page) {
-        let info = &message["info"];
-        let role = info["role"].as_str().unwrap_or("message");
+    fn heading(&mut self, entry: &LoggedMessage, message: &Message, page: &mut Page) {
+        let role = message.author.as_ref().map_or("message", Author::as_str);
         page.put(BOLD, &entry.position.to_string()).put(PLAIN, "  ");
         page.put(if role == "user" { HINT } else { BOLD }, role);
         let mut words = Vec::new();
         if entry.version > 1 {
             words.push(format!("version {}", entry.version));
         }
-        words.push(self.time(info["time"]["created"].as_i64().unwrap_or(entry.at)));
-        let model = info["modelID"].as_str().or_else(|| info["model"]["modelID"].as_str());
-        words.extend(model.map(str::to_owned));
-        let tokens = &info["tokens"];
-        if let (Some(read), Some(written)) = (tokens["input"].as_u64(), tokens["output"].as_u64())
-            && read.saturating_add(written) > 0
-        {
-            let read = read.saturating_add(tokens["cache"]["read"].as_u64().unwrap_or(0));
+        words.push(self.time(message.created.unwrap_or(entry.at)));
+        words.extend(message.named_model().map(str::to_owned));
+        if let Some((read, written)) = message.tokens.read_and_written() {
             let (read, written) = (thousands(read), thousands(written));
             words.push(format!("{read} tokens read, {written} written"));
         }
@@ -138,30 +121,47 @@ impl LogView {
         at.strftime(if is_new { "%-d %b %Y, %H:%M:%S" } else { "%H:%M:%S" }).to_string()
     }
 
-    fn part(&self, part: &Value, page: &mut Page) {
-        let words = |name: &str| part[name].as_str().unwrap_or_default();
-        match words("type") {
-            "text" => self.prose(PLAIN, words("text"), page),
-            "reasoning" if !words("text").trim().is_empty() => {
+    /// Draws parts, with an empty line between those that show something.
+    fn parts(&self, parts: &[Part], page: &mut Page) {
+        let mut is_first = true;
+        for part in parts {
+            let mut drawn = Page::default();
+            self.part(part, &mut drawn);
+            if !drawn.as_str().is_empty() {
+                if !is_first {
+                    page.end();
+                }
+                page.append(&drawn);
+                is_first = false;
+            }
+        }
+    }
+
+    fn part(&self, part: &Part, page: &mut Page) {
+        match &part.body {
+            PartBody::Text { text, .. } => self.prose(PLAIN, text, page),
+            PartBody::Reasoning { text, .. } if !text.trim().is_empty() => {
                 page.put(DIM, &format!("{SAID}thought:")).end();
-                self.prose(DIM, words("text"), page);
+                self.prose(DIM, text, page);
             }
-            "tool" => call(part, page),
-            "file" => {
-                let name = part["filename"].as_str().unwrap_or("without a name");
-                page.put(DIM, &format!("{SAID}file {name}, {}", words("mime"))).end();
+            PartBody::Call(made) => call(made, page),
+            PartBody::File { name, mime } => {
+                let name = name.as_deref().unwrap_or("without a name");
+                let mime = mime.as_deref().unwrap_or_default();
+                page.put(DIM, &format!("{SAID}file {name}, {mime}")).end();
             }
-            "reasoning" | "step-start" | "step-finish" | "snapshot" => {}
-            UNREADABLE => {
-                page.block(SAID, words("text"));
+            PartBody::Reasoning { .. } | PartBody::Mark => {}
+            PartBody::Unreadable(text) => {
+                page.block(SAID, text);
             }
-            kind => {
+            PartBody::Asked(_, fields) | PartBody::Other(fields) => {
+                let kind = fields["type"].as_str().unwrap_or_default();
                 page.put(DIM, &format!("{SAID}{kind}")).end();
-                let fields = part.as_object().map(|part| {
+                let fields = fields.as_object().map(|fields| {
                     let own = |(name, _): &(&String, &Value)| {
                         !matches!(name.as_str(), "id" | "type" | "messageID" | "sessionID")
                     };
-                    part.iter().filter(own).map(|(name, it)| (name.clone(), it.clone())).collect()
+                    fields.iter().filter(own).map(|(name, it)| (name.clone(), it.clone())).collect()
                 });
                 given(fields.as_ref(), GIVEN, page);
             }
@@ -183,36 +183,34 @@ impl LogView {
     }
 }
 
-fn call(part: &Value, page: &mut Page) {
-    let state = &part["state"];
-    let tool = part["tool"].as_str().unwrap_or("tool");
-    page.put(PLAIN, SAID).put(HINT, tool);
-    let input = state["input"].as_object();
+fn call(call: &Call, page: &mut Page) {
+    let made = &call.made;
+    page.put(PLAIN, SAID).put(HINT, call.tool());
+    let input = made.input.as_object();
     let sole = input.filter(|input| input.len() == 1).and_then(|input| input.values().next());
     let sole = sole.and_then(Value::as_str);
     let beside = sole.filter(|text| !text.contains('\n') && columns(text) <= BESIDE);
     if let Some(text) = beside {
         page.put(PLAIN, &format!("  {text}"));
     }
-    let (mark, mark_style) = match state["status"].as_str().unwrap_or("called") {
+    let (mark, mark_style) = match call.status.as_deref().unwrap_or("called") {
         "completed" => ("✓", GOOD),
         "error" => ("✗", BAD),
         other => (other, WARN),
     };
     page.put(PLAIN, "  ").put(mark_style, mark);
-    let times = (state["time"]["start"].as_i64(), state["time"]["end"].as_i64());
-    if let (Some(start), Some(end)) = times {
-        page.put(DIM, &format!(" {}", format_duration(end.saturating_sub(start))));
+    if let (Some(began), Some(ended)) = (made.began, made.ended) {
+        page.put(DIM, &format!(" {}", format_duration(ended.saturating_sub(began))));
     }
     page.end();
     if beside.is_none() {
         match input {
             Some(_) => given(input, GIVEN, page),
-            None if state["input"].is_null() => {}
-            None => drop(page.block(GIVEN, &plain(&state["input"]))),
+            None if made.input.is_null() => {}
+            None => drop(page.block(GIVEN, &plain(&made.input))),
         }
     }
-    match state["output"].as_str().or_else(|| state["error"].as_str()) {
+    match call.result() {
         Some("") => {}
         Some(result) => result.lines().for_each(|line| {
             let before = if line.is_empty() { RETURNED.trim_end() } else { RETURNED };

@@ -24,7 +24,12 @@ const ESCAPE: usize = 6;
 /// Returns a number of tokens as a provider or a host reported it; 0 where it is none. No call has more than some
 /// millions: sums of any reports are counts again.
 pub fn token_count(value: &serde_json::Value) -> u64 {
-    value.as_u64().unwrap_or_default().min(u32::MAX.into())
+    counted(value.as_u64())
+}
+
+/// Returns the same of a number that was read; 0 where none was reported.
+pub fn counted(reported: Option<u64>) -> u64 {
+    reported.unwrap_or_default().min(u32::MAX.into())
 }
 
 /// Returns the text with all that a strict reader refuses replaced: half a character by U+FFFD, a number out of every

@@ -30,6 +30,7 @@ pub mod saving;
 pub mod search;
 pub mod secrets;
 pub mod session_state;
+pub mod stored;
 pub mod subagent;
 pub mod text;
 pub mod trace;

@@ -108,6 +108,5 @@ pub use summarizer::{Summarizer, SummarizerError, SummaryRequest};
 pub use system::{SystemRequest, TokenUsage};
 pub use traces::{TraceRequest, TraceScope, Traced};
 pub use views::Decoder;
-pub use work::RECORDED;
 pub use work_tree::{FileChange, FileChangeKind, FilePatch, LeftAlone, Why, WorkTree};
 pub use world::{SystemWorld, World};

@@ -9,9 +9,9 @@ use std::ops::ControlFlow;
 
 use callstack_core::frame::{Frame, FrameNum};
 use callstack_core::search::Query;
+use callstack_core::stored::{Message, Part};
 use callstack_core::transcript::Span;
 use callstack_store::{MessageRange, StoreError, StoredMessage};
-use serde_json::Value;
 
 use crate::error::EngineError;
 use crate::kernel::connection::Connection;
@@ -193,11 +193,7 @@ fn visit<E: From<StoreError>>(
 
 /// Returns the last text of an agent in a message of a host. None if there is none, or the message is not an agent's.
 pub(crate) fn said(json: &str) -> Option<String> {
-    let message: Value = serde_json::from_str(json).ok()?;
-    if message["info"]["role"] != "assistant" {
-        return None;
-    }
-    let texts = message["parts"].as_array()?.iter().filter(|part| part["type"] == "text");
-    let mut texts = texts.filter_map(|part| part["text"].as_str().map(str::trim));
+    let message = Message::read(json).filter(Message::is_of_assistant)?;
+    let mut texts = message.parts().iter().filter_map(Part::text).map(str::trim);
     texts.rfind(|text| !text.is_empty()).map(str::to_owned)
 }

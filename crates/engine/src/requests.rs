@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use callstack_core::context::Stated;
 use callstack_core::frame::{Frame, FrameNum};
 use callstack_core::returned::Asked;
+use callstack_core::stored::{Message, Part};
 use callstack_store::View;
-use serde_json::Value;
 
 use crate::error::EngineError;
 use crate::kernel::Env;
@@ -85,15 +85,8 @@ fn newest_request(view: &View<'_>, session: &str) -> Result<Option<String>, Engi
 
 /// Returns the user's words in a message; none for one that is not the user's.
 fn words_of_user(json: &str) -> Option<String> {
-    let message: Value = serde_json::from_str(json).ok()?;
-    if message["info"]["role"] != "user" {
-        return None;
-    }
-    let parts = message["parts"].as_array().into_iter().flatten();
-    let own = parts.filter(|part| {
-        part["type"] == "text" && part["synthetic"] != true && part["ignored"] != true
-    });
-    let words: Vec<&str> = own.filter_map(|part| part["text"].as_str()).collect();
+    let message = Message::read(json).filter(Message::is_of_user)?;
+    let words: Vec<&str> = message.parts().iter().filter_map(Part::own_text).collect();
     let words = words.join("\n");
     (!words.trim().is_empty()).then(|| words.trim().to_owned())
 }

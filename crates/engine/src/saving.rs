@@ -6,23 +6,22 @@ use std::sync::Arc;
 
 use callstack_core::fold::Mask;
 use callstack_core::frame::FrameNum;
-use callstack_core::json::token_count;
+use callstack_core::json::counted;
 use callstack_core::log_line::LogLine;
 use callstack_core::saving::{
     Compared, Left, Request, Saving, Share, Weighed, compared, factors, sum,
 };
+use callstack_core::stored::{Call, Message, Part, PartBody};
 use callstack_core::text::estimate_tokens;
-use callstack_core::transcript::Span;
+use callstack_core::transcript::{MessageKind, Span};
 use callstack_store::{StoredMessage, View};
 use serde::Serialize;
-use serde_json::Value;
 
 use crate::conversation::written::FileWrites;
 use crate::error::EngineError;
 use crate::kernel::Kernel;
 use crate::lock::lock;
 use crate::sessions::Sessions;
-use crate::work::RECORDED;
 
 /// The figures of a session and those that it started.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -115,7 +114,7 @@ fn of_session(view: &View<'_>, session: &str) -> Result<Saving, EngineError> {
 /// The known data of a session's requests.
 pub(crate) struct Measured {
     /// The session's messages, in order of first appearance.
-    pub(crate) messages: Vec<Value>,
+    pub(crate) messages: Vec<Message>,
     /// Its requests.
     pub(crate) calls: Vec<Compared>,
     /// The parts that had left them.
@@ -150,9 +149,8 @@ impl Measured {
                 factor: 1.0,
             });
         };
-        let read =
-            |message: &StoredMessage| serde_json::from_str(&message.json).unwrap_or_default();
-        let messages: Vec<Value> = stored.iter().map(read).collect();
+        let read = |message: &StoredMessage| Message::read(&message.json).unwrap_or_default();
+        let messages: Vec<Message> = stored.iter().map(read).collect();
         let places: Places<'_> =
             stored.iter().enumerate().map(|(at, message)| (message.id.as_str(), at)).collect();
         let weighed: Vec<Weighed> =
@@ -199,7 +197,7 @@ impl Departure {
 type Places<'a> = HashMap<&'a str, usize>;
 
 /// A span that was sent folded.
-fn folded(span: &Span, places: &Places<'_>, messages: &[Value]) -> Option<Left> {
+fn folded(span: &Span, places: &Places<'_>, messages: &[Message]) -> Option<Left> {
     let place = |id: &Option<String>| places.get(id.as_deref()?).copied();
     let fold = span.fold.as_ref().filter(|fold| fold.held.is_none() && !span.detached)?;
     let (open, close) = (&span.open, span.live_close()?);
@@ -207,8 +205,8 @@ fn folded(span: &Span, places: &Places<'_>, messages: &[Value]) -> Option<Left> 
     let mut stands = tokens(&fold.text);
     // The closing reply of an automatic frame stays.
     if span.origin.is_turn() {
-        let texts = parts(messages.get(closed)?).filter(|part| part["type"] == "text");
-        stands += texts.filter_map(|part| part["text"].as_str()).map(tokens).sum::<u64>();
+        let texts = messages.get(closed)?.parts().iter().filter_map(Part::text);
+        stands += texts.map(tokens).sum::<u64>();
     }
     let since = place(&fold.settled_at)?;
     let is_listed = span.origin.is_automatic() && close.call.is_some();
@@ -233,22 +231,23 @@ fn folded(span: &Span, places: &Places<'_>, messages: &[Value]) -> Option<Left> 
 
 /// A step in which a span begins or ends.
 struct Step<'a> {
-    parts: Vec<&'a Value>,
+    parts: &'a [Part],
     /// The place of the call at which it does.
     call: Option<usize>,
 }
 
 impl<'a> Step<'a> {
-    fn at(message: &'a Value, call: Option<&str>) -> Self {
-        let parts: Vec<&Value> = parts(message).collect();
-        let call = call.and_then(|call| parts.iter().position(|part| part["callID"] == call));
+    fn at(message: &'a Message, call: Option<&str>) -> Self {
+        let parts = message.parts();
+        let is = |part: &Part, id: &str| part.call().is_some_and(|call| call.made.id == id);
+        let call = call.and_then(|call| parts.iter().position(|part| is(part, call)));
         Self { parts, call }
     }
 
     /// Tokens of the output of the call.
     fn output(&self) -> u64 {
         let part = self.call.and_then(|call| self.parts.get(call));
-        let output = part.and_then(|part| part["state"]["output"].as_str());
+        let output = part.and_then(Part::call).and_then(Call::output);
         output.map(tokens).unwrap_or_default()
     }
 
@@ -258,7 +257,7 @@ impl<'a> Step<'a> {
         let Some(call) = self.call else { return share };
         let until = until.unwrap_or(self.parts.len());
         for (place, part) in self.parts.iter().enumerate().skip(call + 1) {
-            if place <= until && part["type"] == "tool" {
+            if place <= until && part.call().is_some() {
                 let tokens = tokens_of(part);
                 *(if is_ours(part) { &mut share.ours } else { &mut share.others }) += tokens;
             }
@@ -267,65 +266,55 @@ impl<'a> Step<'a> {
     }
 }
 
-fn masked(mask: &Mask, places: &Places<'_>, messages: &[Value]) -> Option<Left> {
+fn masked(mask: &Mask, places: &Places<'_>, messages: &[Message]) -> Option<Left> {
     let place = places.get(mask.message.as_str()).copied()?;
     let since = places.get(mask.settled_at.as_deref()?).copied()?;
-    let part = parts(messages.get(place)?).find(|part| part["id"] == mask.part.as_str())?;
-    let output = tokens(part["state"]["output"].as_str()?);
+    let part = messages.get(place)?.parts().iter().find(|part| part.id == mask.part)?;
+    let output = tokens(part.call()?.output()?);
     let stands = tokens(&mask.text);
     Some(Left { messages: (place, place), output: Some(output), stands, since, ..Left::default() })
 }
 
 /// A message, of a session whose first one was stored at `began`. Earlier answers were not to requests that passed
 /// through here: a fork begins with copies of another session's messages.
-fn weighed(message: &Value, began: i64) -> Weighed {
-    let info = &message["info"];
-    let is_user = info["role"] == "user";
-    let mut weighed = Weighed::default();
-    for part in parts(message) {
+fn weighed(message: &Message, began: i64) -> Weighed {
+    let is_user = message.is_of_user();
+    let compacts = message.kind() == MessageKind::CompactionRequest;
+    let mut weighed = Weighed { compacts, ..Weighed::default() };
+    for part in message.parts() {
         let all = tokens_of(part);
+        let is_synthetic = matches!(part.body, PartBody::Text { synthetic: true, .. });
         weighed.tokens += all;
-        weighed.stays += if is_user && part["synthetic"] != true { all } else { 0 };
+        weighed.stays += if is_user && !is_synthetic { all } else { 0 };
         weighed.ours += if is_ours(part) { all } else { 0 };
-        weighed.compacts |= is_user && part["type"] == "compaction";
     }
-    let count = token_count;
-    let (used, cache) = (&info["tokens"], &info["tokens"]["cache"]);
-    let request = Request {
-        tokens: count(&used["input"]) + count(&cache["read"]) + count(&cache["write"]),
-        cached: count(&cache["read"]),
-    };
-    let is_new = info["time"]["completed"].as_i64().is_none_or(|at| at >= began);
+    let used = &message.tokens;
+    let request = Request { tokens: used.sent(), cached: counted(used.cache_read) };
+    let is_new = message.completed.is_none_or(|at| at >= began);
     // Read from a recording, which is not continued here.
-    let is_past = message[RECORDED].is_object();
-    let is_answer = info["role"] == "assistant" && info["summary"] != true && is_new && !is_past;
+    let is_past = message.recording.is_some();
+    let is_answer = message.is_of_assistant() && !message.is_summary && is_new && !is_past;
     weighed.request = Some(request).filter(|request| is_answer && request.tokens > 0);
     weighed
 }
 
 /// Tokens of a part, as they are sent.
-pub(crate) fn tokens_of(part: &Value) -> u64 {
-    let text = |value: &Value| value.as_str().map(tokens).unwrap_or_default();
-    let state = &part["state"];
-    match part["type"].as_str() {
-        Some("text") if part["ignored"] != true => text(&part["text"]),
-        Some("tool") => {
-            let input =
-                if state["input"].is_null() { 0 } else { tokens(&state["input"].to_string()) };
-            input + text(&state["output"]) + text(&state["error"])
+fn tokens_of(part: &Part) -> u64 {
+    match &part.body {
+        PartBody::Text { text, ignored: false, .. } => tokens(text),
+        PartBody::Call(call) => {
+            let input = &call.made.input;
+            let input = if input.is_null() { 0 } else { tokens(&input.to_string()) };
+            input + call.result().map(tokens).unwrap_or_default()
         }
         _ => 0,
     }
 }
 
 /// Whether a part is a call of a tool of callstack's.
-pub(crate) fn is_ours(part: &Value) -> bool {
+pub(crate) fn is_ours(part: &Part) -> bool {
     let ours = |tool: &str| tool.starts_with("stack") || tool.starts_with("flame_");
-    part["tool"].as_str().is_some_and(ours)
-}
-
-fn parts(message: &Value) -> impl Iterator<Item = &Value> {
-    message["parts"].as_array().into_iter().flatten()
+    part.call().is_some_and(|call| ours(&call.made.tool))
 }
 
 pub(crate) fn tokens(text: &str) -> u64 {

@@ -15,6 +15,8 @@ pub(crate) mod window;
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
+use callstack_core::stored;
+
 use crate::conversation::HostMessage;
 use crate::error::{EngineError, Kind};
 use crate::evidence::SpanReader;
@@ -22,8 +24,8 @@ use crate::kernel::Kernel;
 use crate::queries::Queries;
 use crate::work_tree::FileStates;
 
-/// Decodes a host's stored message in a project's folder, as far as it can be read.
-pub type Decoder = fn(&str, &Path) -> Option<HostMessage>;
+/// Decodes a stored message of a host's in a project's folder, without its JSON; none for one that is never sent.
+pub type Decoder = fn(&stored::Message, &Path) -> Option<HostMessage>;
 
 /// Makes views of sessions.
 pub(crate) struct Views {

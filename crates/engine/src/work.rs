@@ -2,13 +2,10 @@
 //! the one that did.
 
 use callstack_core::frame::FrameNum;
+use callstack_core::stored;
 use callstack_core::transcript::{Anchor, Span};
 use callstack_store::{MessageRange, StoreError, StoredMessage, View};
-use serde_json::Value;
-
-/// The field of a recorded session's stored message with its source: `by`, the program, and `records`, values byte
-/// for byte, or texts where they are no JSON.
-pub const RECORDED: &str = "recorded";
+use serde::de::IgnoredAny;
 
 /// Messages of a frame's work that follow each other.
 #[derive(Clone, Debug)]
@@ -93,7 +90,7 @@ fn opening_step(view: &View<'_>, span: &Span) -> Result<Option<StoredMessage>, S
     };
     let message = message_of(view, &span.session, message)?;
     Ok(message.filter(|message| {
-        let is_readable = serde_json::from_str::<Value>(&message.json).is_ok();
+        let is_readable = serde_json::from_str::<IgnoredAny>(&message.json).is_ok();
         !message.purged && (!is_readable || narrowed(&message.json, span).is_some())
     }))
 }
@@ -120,14 +117,9 @@ pub(crate) fn message_of(
 fn narrowed(json: &str, span: &Span) -> Option<String> {
     let (message, opened) = edge(span, Some(&span.open))?;
     let closed = edge(span, span.live_close()).filter(|(in_message, _)| *in_message == message);
-    let mut step: Value = serde_json::from_str(json).ok()?;
     let closed = closed.map(|(_, call)| call);
     let own = Parts::of(json).between(opened, span.origin.has_its_call(), closed)?;
-    let parts = step["parts"].as_array_mut()?;
-    let mut place = 0..parts.len();
-    parts.retain(|_| place.next().is_some_and(|place| own.contains(&place)));
-    step.as_object_mut()?.remove(RECORDED);
-    Some(step.to_string())
+    stored::narrowed(json, &own)
 }
 
 /// A part of a stored message.
@@ -141,11 +133,10 @@ pub(crate) struct Parts(Vec<Part>);
 
 impl Parts {
     pub(crate) fn of(json: &str) -> Self {
-        let message: Value = serde_json::from_str(json).unwrap_or_default();
-        let text = |value: &Value| value.as_str().map(str::to_owned);
-        let parts = message["parts"].as_array().into_iter().flatten().map(|part| Part {
-            id: text(&part["id"]).unwrap_or_default(),
-            call: text(&part["callID"]),
+        let message = stored::Message::read(json).unwrap_or_default();
+        let parts = message.parts.into_iter().flatten().map(|part| Part {
+            call: part.call().map(|call| call.made.id.clone()).filter(|id| !id.is_empty()),
+            id: part.id,
         });
         Self(parts.collect())
     }

@@ -6,9 +6,8 @@ mod calls;
 mod decode;
 mod host;
 
-pub(crate) use activities::{called, state_of};
-pub(crate) use decode::decode;
+pub(crate) use activities::{activities, thought};
+pub(crate) use decode::{decode, shown};
 
-pub use activities::activities;
 pub use calls::{Fate, Line, ModelCall, calls};
 pub use host::{HOST, OpenCode, read_requests, serve};

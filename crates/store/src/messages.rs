@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use callstack_core::event::{Event, MessageRef};
-use callstack_core::json::{UNREADABLE, mended};
+use callstack_core::json::mended;
+use callstack_core::stored::{self, is_stand_in, without_message};
 use rusqlite::{OptionalExtension as _, Row, params};
-use serde_json::json;
 use sha2::{Digest as _, Sha256};
 
 use crate::bodies::{PURGED, packed, unpacked};
@@ -47,10 +47,7 @@ pub struct StoredMessage {
 impl StoredMessage {
     /// Whether its JSON is the whole message. Otherwise it was mended, or replaces something that is no message.
     pub fn is_whole(&self) -> bool {
-        // In a text of the message the quotes would be escaped.
-        let stands_for =
-            [format!("\"type\":\"{UNREADABLE}\""), format!("\"{UNREADABLE}\":{{\"hex\":")];
-        self.as_it_came.is_none() && !stands_for.iter().any(|mark| self.json.contains(mark))
+        self.as_it_came.is_none() && !is_stand_in(&self.json)
     }
 }
 
@@ -315,7 +312,7 @@ pub(crate) fn message_of(row: &Row<'_>) -> rusqlite::Result<StoredMessage> {
     let (id, at): (String, i64) = (row.get(2)?, row.get(6)?);
     let purged = codec == PURGED;
     let (json, as_it_came) = if purged {
-        (json!({"info": {"id": id}, "parts": [], "purgedAt": at}).to_string(), None)
+        (stored::purged(&id, at), None)
     } else {
         readable(&id, codec, body, usize::try_from(bytes).unwrap_or(0))
     };
@@ -333,15 +330,12 @@ pub(crate) fn message_of(row: &Row<'_>) -> rusqlite::Result<StoredMessage> {
 /// Returns the readable part of a stored body, and its bytes if that is not all of it. A damaged body does not make
 /// the messages around it unreadable.
 fn readable(id: &str, code: i64, stored: Vec<u8>, bytes: usize) -> (String, Option<Vec<u8>>) {
-    let stands_for = |why: String| {
-        let part = json!({"type": UNREADABLE, "text": why});
-        json!({"info": {"id": id}, "parts": [part]}).to_string()
-    };
+    let stands_for = |why: &str| without_message(id, None, why);
     let plain = match unpacked(code, stored, bytes) {
         Ok(plain) => plain,
         Err(error) => {
             return (
-                stands_for(format!("its stored bytes are damaged: {error}")),
+                stands_for(&format!("its stored bytes are damaged: {error}")),
                 Some(Vec::new()),
             );
         }
@@ -353,7 +347,7 @@ fn readable(id: &str, code: i64, stored: Vec<u8>, bytes: usize) -> (String, Opti
         },
         Err(error) => {
             let bytes = error.into_bytes();
-            (stands_for(String::from_utf8_lossy(&bytes).into_owned()), Some(bytes))
+            (stands_for(&String::from_utf8_lossy(&bytes)), Some(bytes))
         }
     }
 }

@@ -3,35 +3,16 @@
 //! No part of a message can look like a message of its own: a heading in it that has the form of ours is escaped, and
 //! input and output of tools are in fences that are longer than any in them.
 
-use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use callstack_core::evidence::Evidence;
 use callstack_core::frame::{Frame, Status};
-use callstack_core::json::UNREADABLE;
 use callstack_core::secrets::{mask, mask_value};
+use callstack_core::stored::{Author, Call, Message, Part, PartBody, records, without_records};
 use callstack_core::text::{format_duration, iso_time};
-use serde::Deserialize;
 use serde_json::Value;
-use serde_json::value::RawValue;
 
 use super::LogEntry;
-use crate::work::RECORDED;
-
-/// The records that a message was stored from, each as it came.
-fn records(stored: &str) -> Option<Vec<Cow<'_, str>>> {
-    #[derive(Deserialize)]
-    struct Recorded<'s> {
-        #[serde(borrow)]
-        records: Vec<&'s RawValue>,
-    }
-    let mut message: BTreeMap<&str, &RawValue> = serde_json::from_str(stored).ok()?;
-    let recorded: Recorded<'_> = serde_json::from_str(message.remove(RECORDED)?.get()).ok()?;
-    let text = |record: &'_ str| serde_json::from_str::<String>(record).ok();
-    let records = recorded.records.into_iter().map(RawValue::get);
-    Some(records.map(|record| text(record).map_or(record.into(), Cow::Owned)).collect())
-}
 
 /// Returns the text before the messages.
 pub(super) fn head(frame: &Frame, parent: Option<&Frame>, evidence: &Evidence) -> String {
@@ -95,7 +76,7 @@ impl LogEntry {
         if self.message.purged {
             return format!("\n## {} · purged on {}\n", self.position, iso_time(self.message.at));
         }
-        let Some(message) = self.body(reveal) else {
+        let Some(message) = self.body(reveal).map(Message::of) else {
             let plain = self.to_json(reveal);
             return format!("\n## {} · message\n\n{}\n", self.position, fenced("", &plain));
         };
@@ -103,8 +84,9 @@ impl LogEntry {
         if let Some(why) = self.unreadable() {
             let _ = writeln!(text, "\n*({why})*");
         }
-        let Some(parts) = message["parts"].as_array() else {
-            let _ = writeln!(text, "\n{}", fenced("json", &format!("{message:#}")));
+        let Some(parts) = &message.parts else {
+            let whole = self.body(reveal).unwrap_or_default();
+            let _ = writeln!(text, "\n{}", fenced("json", &format!("{whole:#}")));
             return text;
         };
         for part in parts {
@@ -112,12 +94,8 @@ impl LogEntry {
                 let _ = writeln!(text, "\n{part}");
             }
         }
-        if let Some(error) = message["info"]["error"].as_object() {
-            let _ = writeln!(
-                text,
-                "\n**error**\n\n{}",
-                fenced("json", &Value::from(error.clone()).to_string())
-            );
+        if let Some(error) = message.error.as_ref().filter(|error| error.is_object()) {
+            let _ = writeln!(text, "\n**error**\n\n{}", fenced("json", &error.to_string()));
         }
         text
     }
@@ -126,10 +104,8 @@ impl LogEntry {
     /// JSON.
     pub fn body(&self, reveal: bool) -> Option<Value> {
         let mut message = serde_json::from_str::<Value>(&self.message.json).ok()?;
-        if let Some(message) = message.as_object_mut() {
-            // The records repeat the parts, and are not searched for secrets.
-            message.remove(RECORDED);
-        }
+        // They repeat the parts, and are not searched for secrets.
+        without_records(&mut message);
         if !reveal {
             mask_value(&mut message);
         }
@@ -174,63 +150,55 @@ impl LogEntry {
         records.join("\n")
     }
 
-    fn heading(&self, message: &Value) -> String {
-        let info = &message["info"];
-        let role = info["role"].as_str().unwrap_or("message");
+    fn heading(&self, message: &Message) -> String {
+        let role = message.author.as_ref().map_or("message", Author::as_str);
         let mut words = vec![self.position.to_string(), role.to_owned()];
         if self.message.version > 1 {
             words.push(format!("version {}", self.message.version));
         }
-        let at = info["time"]["created"].as_i64().unwrap_or(self.message.at);
-        words.push(iso_time(at));
-        let model = info["modelID"].as_str().or_else(|| info["model"]["modelID"].as_str());
-        words.extend(model.map(str::to_owned));
-        let tokens = &info["tokens"];
-        if let (Some(read), Some(written)) = (tokens["input"].as_u64(), tokens["output"].as_u64())
-            && read.saturating_add(written) > 0
-        {
-            let cached = tokens["cache"]["read"].as_u64().unwrap_or(0);
-            words.push(format!("{} tokens read, {written} written", read.saturating_add(cached)));
+        words.push(iso_time(message.created.unwrap_or(self.message.at)));
+        words.extend(message.named_model().map(str::to_owned));
+        if let Some((read, written)) = message.tokens.read_and_written() {
+            words.push(format!("{read} tokens read, {written} written"));
         }
         line(&words.join(" · "))
     }
 }
 
 /// A part of a message; none for bookkeeping of the host.
-fn shown(part: &Value) -> Option<String> {
-    let words = |name: &str| part[name].as_str().unwrap_or_default();
-    match words("type") {
-        "text" => Some(prose(words("text"))).filter(|text| !text.trim().is_empty()),
-        "reasoning" => {
-            let text = words("text").trim();
+fn shown(part: &Part) -> Option<String> {
+    match &part.body {
+        PartBody::Text { text, .. } => Some(prose(text)).filter(|text| !text.trim().is_empty()),
+        PartBody::Reasoning { text, .. } => {
+            let text = text.trim();
             (!text.is_empty()).then(|| format!("*(reasoning)*\n\n{}", quoted(text)))
         }
-        "tool" => Some(call(part)),
-        "file" => {
-            let name = part["filename"].as_str().unwrap_or("without a name");
-            Some(format!("*(file {}, {})*", line(name), line(words("mime"))))
+        PartBody::Call(made) => Some(call(made)),
+        PartBody::File { name, mime } => {
+            let name = name.as_deref().unwrap_or("without a name");
+            Some(format!("*(file {}, {})*", line(name), line(mime.as_deref().unwrap_or_default())))
         }
-        "step-start" | "step-finish" | "snapshot" => None,
-        UNREADABLE => Some(fenced("", words("text"))),
-        _ => Some(fenced("json", &part.to_string())),
+        PartBody::Mark => None,
+        PartBody::Unreadable(text) => Some(fenced("", text)),
+        PartBody::Asked(_, fields) | PartBody::Other(fields) => {
+            Some(fenced("json", &fields.to_string()))
+        }
     }
 }
 
-fn call(part: &Value) -> String {
-    let state = &part["state"];
-    let mut about = vec![state["status"].as_str().unwrap_or("called").to_owned()];
-    if let (Some(start), Some(end)) =
-        (state["time"]["start"].as_i64(), state["time"]["end"].as_i64())
-    {
-        about.push(format_duration(end.saturating_sub(start)));
+fn call(call: &Call) -> String {
+    let made = &call.made;
+    let mut about = vec![call.status.clone().unwrap_or_else(|| "called".to_owned())];
+    if let (Some(began), Some(ended)) = (made.began, made.ended) {
+        about.push(format_duration(ended.saturating_sub(began)));
     }
     let mut text = format!(
         "**{}** ({})\n\n{}",
-        line(part["tool"].as_str().unwrap_or("tool")),
+        line(call.tool()),
         line(&about.join(", ")),
-        fenced("json", &state["input"].to_string())
+        fenced("json", &made.input.to_string())
     );
-    match state["output"].as_str().or_else(|| state["error"].as_str()) {
+    match call.result() {
         Some(result) => {
             let _ = write!(text, "\n\n{}", fenced("", result));
         }

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::fmt;
 
 use callstack_core::secrets::{mask, mask_named, mask_value};
+use callstack_core::stored::Sections;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde_json::value::RawValue;
 use serde_json::{Number, Value};
 
 /// Names of fields without meaning for a person: ids, and data that only the host understands.
@@ -44,31 +44,21 @@ const LONG_AGO: u64 = 1_000_000_000_000;
 /// Characters from which on encoded data can no longer be a name or a path.
 const ENCODED: usize = 200;
 
-#[derive(Deserialize)]
-struct Message<'m> {
-    #[serde(borrow)]
-    parts: Option<&'m RawValue>,
-    #[serde(borrow)]
-    info: Option<&'m RawValue>,
-}
-
 /// Returns everything in a message that can be searched, a line each: all texts of its parts and of the message as a
 /// whole, such as an error or a summary, but no ids, encoded data and data that only the host understands. With
 /// `masked`, secrets are replaced by their kinds.
 pub(crate) fn texts(json: &str, masked: bool) -> String {
-    let message: Option<Message<'_>> = serde_json::from_str(json).ok();
-    let (parts, info) = message.map_or((None, None), |message| (message.parts, message.info));
-    let parts = parts.map(RawValue::get).filter(|parts| parts.starts_with('['));
+    let sections = Sections::of(json);
     let mut text = String::with_capacity(json.len());
     let mut gather = |content: &str, of_message| {
         let gather = Gather { text: &mut text, masked, name: None, of_message };
         let mut from = serde_json::Deserializer::from_str(content);
         gather.deserialize(&mut from).and_then(|()| from.end())
     };
-    let gathered = match (parts, info.map(RawValue::get)) {
+    let gathered = match (sections.parts, sections.whole) {
         (None, _) => gather(json, false),
         (Some(parts), None) => gather(parts, false),
-        (Some(parts), Some(info)) => gather(parts, false).and_then(|()| gather(info, true)),
+        (Some(parts), Some(whole)) => gather(parts, false).and_then(|()| gather(whole, true)),
     };
     if gathered.is_ok() {
         return text;
@@ -86,12 +76,7 @@ pub(crate) fn masked_json(json: &str) -> String {
 
 /// Returns the author of a message, according to the host.
 pub(crate) fn role(json: &str) -> Option<String> {
-    #[derive(Deserialize)]
-    struct Info {
-        role: Option<String>,
-    }
-    let message: Message<'_> = serde_json::from_str(json).ok()?;
-    serde_json::from_str::<Info>(message.info?.get()).ok()?.role
+    Sections::of(json).author()
 }
 
 /// Whether a key is the name of a field, and not a path or title in the place of one.

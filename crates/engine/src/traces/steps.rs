@@ -2,20 +2,19 @@
 
 use std::collections::HashMap;
 
-use callstack_core::json::token_count;
+use callstack_core::json::counted;
 use callstack_core::saving::Compared;
 use callstack_core::secrets::{mask, mask_value};
+use callstack_core::stored::{Call, Message, Part, PartBody};
 use callstack_core::text::estimate_tokens;
 use callstack_core::trace::{ModelCall, Owners, Step, ToolStep, Usage, WeighedCall};
-use callstack_core::transcript::{CallState, Role, ToolCall};
+use callstack_core::transcript::{Role, ToolCall};
 use callstack_store::{StoredMessage, View};
-use serde_json::Value;
 
 use super::TraceRequest;
 use crate::calibration::tokens_per_estimate;
 use crate::error::EngineError;
 use crate::saving::{Measured, began};
-use crate::work::RECORDED;
 
 /// The size of a request, with frames and without.
 fn of(call: &Compared) -> WeighedCall {
@@ -86,30 +85,28 @@ impl<'a> Steps<'a> {
     }
 
     fn of(&mut self, message: &StoredMessage) -> Read {
-        let json: Value = serde_json::from_str(&message.json).unwrap_or_default();
-        let info = &json["info"];
-        let recorded = &json[RECORDED];
-        let is_recorded = recorded.is_object();
-        let is_answer = info["role"] == "assistant";
-        let created = info["time"]["created"].as_i64();
-        let completed = info["time"]["completed"].as_i64();
+        let read = Message::read(&message.json).unwrap_or_default();
+        let is_recorded = read.recording.is_some();
+        let is_answer = read.is_of_assistant();
+        let completed = read.completed;
         let is_copy = is_answer && completed.is_some_and(|at| at < self.began) && !is_recorded;
         let stored = if is_recorded { self.end } else { Some(message.at) };
-        let at = created.or(stored).unwrap_or_default();
+        let at = read.created.or(stored).unwrap_or_default();
         // A recording has the time at which an answer was complete, not the one at which it began.
         let from = if is_answer && is_recorded && completed.is_none() {
             self.end.map_or(at, |end| end.min(at))
         } else {
             at
         };
-        let parts = json["parts"].as_array().map(Vec::as_slice).unwrap_or_default();
         let (mut tools, mut calls, mut words) = (Vec::new(), Vec::new(), 0);
-        for (place, part) in parts.iter().enumerate() {
-            if part["type"] == "tool" {
-                tools.push(self.tool(part, at));
-                calls.push(place);
-            } else if part["type"] == "text" && part["ignored"] != true {
-                words += estimate_tokens(part["text"].as_str().unwrap_or_default());
+        for (place, part) in read.parts().iter().enumerate() {
+            match &part.body {
+                PartBody::Call(call) => {
+                    tools.push(self.tool(call, at));
+                    calls.push(place);
+                }
+                PartBody::Text { text, ignored: false, .. } => words += estimate_tokens(text),
+                _ => {}
             }
         }
         let last = tools.iter().map(|tool| tool.to).fold(at.max(from), i64::max);
@@ -120,79 +117,68 @@ impl<'a> Steps<'a> {
             to: completed.unwrap_or(if is_recorded { at } else { last }).max(from),
             frame: None,
             tokens: self.scaled(words),
-            call: if is_answer { self.call(info, parts, &tools) } else { None },
+            call: if is_answer { self.call(&read, &tools) } else { None },
             tools,
         };
-        let counts = !is_copy && recorded["left"] != true;
+        let counts = !is_copy && !read.is_aside();
         if counts {
             self.end = Some(last.max(step.to).max(self.end.unwrap_or(i64::MIN)));
         }
         Read { step, calls, counts }
     }
 
-    fn call(&self, info: &Value, parts: &[Value], tools: &[ToolStep]) -> Option<ModelCall> {
-        let text = |value: &Value| value.as_str().map(str::to_owned);
-        let count = token_count;
-        let (used, cache) = (&info["tokens"], &info["tokens"]["cache"]);
-        let (cached, cache_written) = (count(&cache["read"]), count(&cache["write"]));
-        let reasoning = count(&used["reasoning"]);
+    fn call(&self, message: &Message, tools: &[ToolStep]) -> Option<ModelCall> {
+        let used = &message.tokens;
+        let reasoning = counted(used.reasoning);
         let usage = Usage {
-            input: count(&used["input"]) + cached + cache_written,
-            cached,
-            cache_written,
-            output: count(&used["output"]) + reasoning,
+            input: used.sent(),
+            cached: counted(used.cache_read),
+            cache_written: counted(used.cache_written),
+            output: counted(used.output) + reasoning,
             reasoning,
         };
         // A host writes answers in the model's place, with the calls that a command of the user's makes.
-        let is_of_program = usage == Usage::default() && parts.len() == tools.len();
+        let is_of_program = usage == Usage::default() && message.parts().len() == tools.len();
         if is_of_program {
             return None;
         }
         let said = || {
-            let texts = parts.iter().filter(|part| part["type"] == "text");
-            let texts: Vec<&str> = texts.filter_map(|part| part["text"].as_str()).collect();
+            let texts: Vec<&str> = message.parts().iter().filter_map(Part::text).collect();
             self.masked(texts.join("\n"))
         };
+        let error = message.error.as_ref().and_then(|error| error["name"].as_str());
         Some(ModelCall {
-            model: text(&info["modelID"]),
-            provider: text(&info["providerID"]),
-            agent: text(&info["agent"]).or_else(|| text(&info["mode"])),
-            finish: text(&info["finish"]),
-            error: text(&info["error"]["name"]),
+            model: message.model.clone(),
+            provider: message.provider.clone(),
+            agent: message.agent.clone(),
+            finish: message.finish.clone(),
+            error: error.map(str::to_owned),
             usage,
             weighed: None,
             words: self.request.content.then(said),
         })
     }
 
-    fn tool(&self, part: &Value, at: i64) -> ToolStep {
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let state = &part["state"];
-        let time = &state["time"];
-        let result = state["output"].as_str().or_else(|| state["error"].as_str());
-        let input = &state["input"];
+    fn tool(&self, call: &Call, at: i64) -> ToolStep {
+        let ToolCall { id, tool, state, input, began, ended, .. } = &call.made;
+        let result = call.result();
         let arguments = if input.is_null() { 0 } else { estimate_tokens(&input.to_string()) };
-        let state = match state["status"].as_str() {
-            Some("completed") => CallState::Completed,
-            Some("error") => CallState::Failed,
-            _ => CallState::Open,
-        };
         let tokens = self.scaled(arguments + result.map(estimate_tokens).unwrap_or_default());
-        let mut call = ToolCall {
-            began: time["start"].as_i64(),
-            ended: time["end"].as_i64(),
-            ..ToolCall::new(text(&part["callID"]), text(&part["tool"]), state)
+        let mut shown = ToolCall {
+            began: *began,
+            ended: *ended,
+            ..ToolCall::new(id.as_str(), tool.as_str(), *state)
         };
-        let from = call.began.unwrap_or(at).max(at);
-        let to = call.ended.unwrap_or(from).max(from);
+        let from = began.unwrap_or(at).max(at);
+        let to = ended.unwrap_or(from).max(from);
         if self.request.content {
-            call.input = input.clone();
+            shown.input = input.clone();
             if !self.request.reveal {
-                mask_value(&mut call.input);
+                mask_value(&mut shown.input);
             }
-            call.output = result.map(|result| self.masked(result.to_owned()));
+            shown.output = result.map(|result| self.masked(result.to_owned()));
         }
-        ToolStep { call, frame: None, from, to, tokens, has_content: self.request.content }
+        ToolStep { call: shown, frame: None, from, to, tokens, has_content: self.request.content }
     }
 
     fn masked(&self, text: String) -> String {

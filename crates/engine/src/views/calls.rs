@@ -3,12 +3,11 @@
 use std::collections::HashMap;
 
 use callstack_core::frame::{FrameNum, Status};
-use callstack_core::json::token_count;
+use callstack_core::json::counted;
 use callstack_core::saving::Saving;
 use callstack_store::View;
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
 
 use super::Views;
 use super::session::{frames, scaled};
@@ -137,7 +136,7 @@ impl Views {
             let measured = Measured::of(view, session)?;
             let places: HashMap<String, usize> = (0..)
                 .zip(&measured.messages)
-                .map(|(at, message)| (id(message).to_owned(), at))
+                .map(|(at, message)| (message.id.clone(), at))
                 .collect();
             let frames = frames(&view.session_spans(session)?, &places, measured.messages.len());
             let mut folds: Vec<&Departure> = measured.departures.iter().collect();
@@ -174,27 +173,26 @@ impl CallList {
 impl Call {
     fn of(measured: &Measured, frames: &[Option<FrameNum>], at: usize) -> Self {
         let compared = &measured.calls[at];
-        let info = &measured.messages[compared.place]["info"];
-        let text = |value: &Value| value.as_str().map(str::to_owned);
-        let (began, ended) = (info["time"]["created"].as_i64(), info["time"]["completed"].as_i64());
+        let answer = &measured.messages[compared.place];
+        let (began, ended) = (answer.created, answer.completed);
         let since = at.checked_sub(1).map_or(0, |before| measured.calls[before].place + 1);
         let between = &measured.messages[since..compared.place];
         Self {
             place: at,
-            message: id(&measured.messages[compared.place]).to_owned(),
+            message: answer.id.clone(),
             at: began,
             took_ms: began.zip(ended).map(|(began, ended)| ended - began),
             frame: frames.get(compared.place).copied().flatten().map(|it| it.to_string()),
-            agent: text(&info["agent"]).or_else(|| text(&info["mode"])),
-            model: model(&measured.messages[compared.place]),
+            agent: answer.agent.clone(),
+            model: model(answer),
             tokens: compared.request.tokens,
             cached: compared.request.cached,
-            output: token_count(&info["tokens"]["output"]),
+            output: counted(answer.tokens.output),
             billed_hundredths: compared.billed_hundredths,
             tokens_without: compared.without,
             billed_without_hundredths: compared.billed_without_hundredths,
-            cost: info["cost"].as_f64().filter(|cost| *cost > 0.0),
-            compacted: between.iter().any(|message| message["info"]["summary"] == true),
+            cost: answer.cost.filter(|cost| *cost > 0.0),
+            compacted: between.iter().any(|message| message.is_summary),
         }
     }
 }
@@ -207,6 +205,7 @@ impl Mark {
     ) -> Result<Self, EngineError> {
         let frame = departure.frame.map(|num| view.frame(num)).transpose()?;
         let call = measured.calls.iter().position(|call| call.place > departure.since);
+        let last = measured.messages.get(departure.last);
         Ok(Self {
             kind: if frame.is_some() { MarkKind::Frame } else { MarkKind::Mask },
             frame: frame.as_ref().map(|frame| frame.num.to_string()),
@@ -215,11 +214,7 @@ impl Mark {
             call,
             tokens_before: scaled(departure.gone, measured.factor),
             tokens_after: scaled(departure.stands, measured.factor),
-            message: measured.messages.get(departure.last).map(id).unwrap_or_default().to_owned(),
+            message: last.map(|message| message.id.clone()).unwrap_or_default(),
         })
     }
-}
-
-fn id(message: &Value) -> &str {
-    message["info"]["id"].as_str().unwrap_or_default()
 }

@@ -5,13 +5,14 @@ use std::borrow::Cow;
 use callstack_core::fold::SentPart;
 use callstack_core::frame::FrameNum;
 use callstack_core::secrets::{mask, mask_value};
+use callstack_core::stored;
 use callstack_core::text::estimate_tokens;
 use callstack_core::transcript::{Message, PartBody, Role};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::request::{Request, Source, output_of, part_json, result, source_of};
+use super::request::{Request, Source, output_of, result, source_of};
 use super::session::{ReadMessage, ReadSession};
 
 /// Characters of a part that a view of many messages shows.
@@ -225,7 +226,7 @@ impl PartView {
 
     /// A part of a message, with the output that replaces the call's own. None for what never reaches a model.
     fn of(
-        (message, json): (&Message, &Value),
+        (message, stored): (&Message, &stored::Part),
         part: usize,
         replaced: Option<(&str, Source)>,
         added: &[String],
@@ -237,8 +238,7 @@ impl PartView {
             _ if message.role == Role::User => Origin::Host,
             _ => Origin::Agent,
         };
-        let json = part_json(json, part);
-        let text = json["text"].as_str().unwrap_or_default();
+        let text = stored.words();
         match &message.parts[part].body {
             PartBody::Text { .. } => {
                 Some(Self::new(PartKind::Text, origin).with_text(text, shortening))
@@ -253,15 +253,15 @@ impl PartView {
             PartBody::Tool(made) => {
                 let (call, tool) = (&made.id, &made.tool);
                 let mut view = Self::new(PartKind::Tool, origin);
-                let state = &json["state"];
-                let (input, input_cut) = match &state["input"] {
-                    Value::Null => (None, false),
-                    input => {
+                let called = stored.call();
+                let (input, input_cut) = match called.map(|call| &call.made.input) {
+                    None | Some(Value::Null) => (None, false),
+                    Some(input) => {
                         let (input, cut) = shortening.arguments(input);
                         (Some(input), cut)
                     }
                 };
-                let output = output_of(json, replaced.map(|(text, _)| text), added);
+                let output = output_of(stored, replaced.map(|(text, _)| text), added);
                 let shown = output.as_deref().map(|output| shortening.cut(output));
                 view.chars = output.map_or(0, |output| output.chars().count());
                 view.cut = input_cut || shown.as_ref().is_some_and(|(_, cut)| *cut);
@@ -275,7 +275,7 @@ impl PartView {
                     view.frame = Some(frame.to_string());
                 }
                 view.input = input;
-                view.state = state["status"].as_str().map(str::to_owned);
+                view.state = called.and_then(|call| call.status.clone());
                 (view.tool, view.call) = (Some(tool.clone()), Some(call.clone()));
                 Some(view)
             }
@@ -287,19 +287,18 @@ impl PartView {
 /// Estimated tokens of a part of the transcript.
 pub(crate) fn weight(
     body: &PartBody,
-    json: &Value,
+    stored: &stored::Part,
     replaced: Option<&str>,
     added: &[String],
 ) -> Weighed {
     let tokens = |text: &str| estimate_tokens(text) as u64;
-    let text = || json["text"].as_str().map(tokens).unwrap_or_default();
     let mut weighed = Weighed::default();
     match body {
-        PartBody::Text { .. } | PartBody::Reasoning { .. } => weighed.said = text(),
+        PartBody::Text { .. } | PartBody::Reasoning { .. } => weighed.said = tokens(stored.words()),
         PartBody::Tool(_) => {
-            let input = &json["state"]["input"];
-            weighed.said = if input.is_null() { 0 } else { tokens(&input.to_string()) };
-            weighed.output = replaced.or_else(|| result(json)).map(tokens).unwrap_or_default();
+            let input = stored.call().map(|call| &call.made.input).filter(|it| !it.is_null());
+            weighed.said = input.map_or(0, |input| tokens(&input.to_string()));
+            weighed.output = replaced.or_else(|| result(stored)).map(tokens).unwrap_or_default();
             weighed.added = added.iter().map(|text| tokens(text)).sum();
         }
         PartBody::File { .. } | PartBody::Other => {}
@@ -348,14 +347,14 @@ impl MessageView {
                 }
                 SentPart::Own { message, part, output, added } => {
                     let own = &request.transcript[*message];
-                    let json = &session.messages[request.place_of(*message)].json;
+                    let stored = session.messages[request.place_of(*message)].stored.part(*part);
                     let body = &own.parts[*part].body;
                     let called = own.parts[*part].call().map(|call| call.id.as_str());
                     let replaced = output.as_deref();
-                    tokens += weight(body, part_json(json, *part), replaced, added).all();
+                    tokens += weight(body, stored, replaced, added).all();
                     let replaced =
                         replaced.map(|text| (text, request.source_of_output(text, called)));
-                    parts.extend(PartView::of((own, json), *part, replaced, added, shortening));
+                    parts.extend(PartView::of((own, stored), *part, replaced, added, shortening));
                 }
             }
         }
@@ -385,11 +384,14 @@ impl MessageView {
         shortening: Shortening,
     ) -> Self {
         let message = &read.shown.message;
-        let parts = (0..message.parts.len())
-            .filter_map(|part| PartView::of((message, &read.json), part, None, &[], shortening));
+        let view = |part| {
+            let stored = read.stored.part(part);
+            PartView::of((message, stored), part, None, &[], shortening)
+        };
+        let parts = (0..message.parts.len()).filter_map(view);
         let weights = message.parts.iter().enumerate();
         let tokens = weights
-            .map(|(at, part)| weight(&part.body, part_json(&read.json, at), None, &[]).all())
+            .map(|(at, part)| weight(&part.body, read.stored.part(at), None, &[]).all())
             .sum();
         Self {
             place,

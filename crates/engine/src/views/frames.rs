@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use callstack_core::frame::{FrameNum, Status};
 use callstack_core::secrets::mask;
+use callstack_core::stored::{Author, Message};
 use callstack_store::View;
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::Value;
 
 use super::Views;
 use crate::error::EngineError;
@@ -279,14 +279,11 @@ fn sessions(view: &View<'_>) -> Result<Vec<ListedSession>, EngineError> {
     let mut sessions = Vec::new();
     for session in view.sessions(u32::MAX)? {
         let agent = view.last_messages(&session.id, NEWEST)?.into_iter().find_map(|message| {
-            let message: Value = serde_json::from_str(&message.json).ok()?;
-            let info = &message["info"];
+            let message = Message::read(&message.json)?;
             // A host summarises with an agent of its own.
-            if info["role"] != "assistant" || info["summary"] == true {
-                return None;
-            }
-            let agent = info["agent"].as_str().or_else(|| info["mode"].as_str());
-            agent.map(str::to_owned)
+            message
+                .agent
+                .filter(|_| message.author == Some(Author::Assistant) && !message.is_summary)
         });
         sessions.push(ListedSession {
             recorded: recorded.contains(&session.id),

@@ -5,8 +5,8 @@ use callstack_core::fold::{Input, Mask, Note, SentMessage, fold, sent, weigh};
 use callstack_core::frame::FrameNum;
 use callstack_core::masking::outputs::Weight;
 use callstack_core::session_state::StaleReach;
+use callstack_core::stored::Part;
 use callstack_core::transcript::{Held, Message, MessageKind, PartBody, Role, Span};
-use serde_json::Value;
 
 use super::session::ReadSession;
 
@@ -139,9 +139,8 @@ impl ReadSession {
 
     /// The first of the messages that the host keeps word for word after the summary that it asks for.
     fn kept_after_summary(&self, request: usize) -> Option<usize> {
-        let parts = self.messages[request].json["parts"].as_array()?;
-        let tail = parts.iter().find_map(|part| part["tail_start_id"].as_str())?;
-        self.place(tail).filter(|kept| *kept < request)
+        let kept = self.messages[request].stored.kept_from()?;
+        self.place(kept).filter(|kept| *kept < request)
     }
 
     fn transcript(&self, places: &[usize]) -> Vec<Message> {
@@ -229,22 +228,14 @@ pub(crate) fn source_of(message: &Message, part: usize) -> Source {
 }
 
 /// The result of a call as its host sends it, unless something replaces it.
-pub(crate) fn result(part: &Value) -> Option<&str> {
-    let state = &part["state"];
-    if state["time"]["compacted"].is_number() {
-        return Some("[Old tool result content cleared]");
-    }
-    state["output"].as_str().or_else(|| state["error"].as_str())
-}
-
-/// The JSON of a part of a message.
-pub(crate) fn part_json(message: &Value, part: usize) -> &Value {
-    &message["parts"][part]
+pub(crate) fn result(part: &Part) -> Option<&str> {
+    let call = part.call()?;
+    if call.is_cleared { Some("[Old tool result content cleared]") } else { call.result() }
 }
 
 /// The output that is sent for a part of the transcript, with what was added to it.
-pub(crate) fn output_of(json: &Value, replaced: Option<&str>, added: &[String]) -> Option<String> {
-    let own = replaced.or_else(|| result(json))?;
+pub(crate) fn output_of(part: &Part, replaced: Option<&str>, added: &[String]) -> Option<String> {
+    let own = replaced.or_else(|| result(part))?;
     let texts = std::iter::once(own).chain(added.iter().map(String::as_str));
     Some(texts.collect::<Vec<_>>().join("\n\n"))
 }

@@ -137,12 +137,11 @@ impl Views {
         let messages = self.kernel.read(|view| {
             let mut messages = Vec::new();
             for entry in part.entries {
+                let project = self.kernel.project();
                 let stored = entry.message;
-                let Some(shown) = decoder(&stored.json, self.kernel.project()) else { continue };
+                let Some(read) = ReadMessage::of(&stored, decoder, project) else { continue };
                 let factor = tokens_per_estimate(view, &entry.session)?;
                 let inside = view.frame_at(&entry.session, stored.seq)?;
-                let json = serde_json::from_str(&stored.json).unwrap_or_default();
-                let read = ReadMessage { at: stored.at, json, shown };
                 let place = usize::try_from(entry.position).unwrap_or(usize::MAX).saturating_sub(1);
                 let shortening = Shortening::short(reveal);
                 messages.push(MessageView::of_stored(&read, place, inside, factor, shortening));

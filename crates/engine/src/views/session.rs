@@ -1,16 +1,17 @@
 //! A session as the store has it: its messages, its spans, and the texts that its model was sent.
 
 use std::collections::{HashMap, HashSet};
+use std::path::Path;
 
 use callstack_core::fold::{Mask, Note, ReasoningPolicy};
 use callstack_core::frame::FrameNum;
 use callstack_core::rendered_slot::RenderedSlot;
 use callstack_core::session_state::StaleReach;
+use callstack_core::stored;
 use callstack_core::transcript::Span;
-use callstack_store::View;
-use serde_json::Value;
+use callstack_store::{StoredMessage, View};
 
-use super::Views;
+use super::{Decoder, Views};
 use crate::calibration::tokens_per_estimate;
 use crate::conversation::{HostMessage, START, stored_notes};
 use crate::error::EngineError;
@@ -19,20 +20,27 @@ use crate::error::EngineError;
 pub(crate) struct ReadMessage {
     /// When it was stored; milliseconds since 1970.
     pub(crate) at: i64,
-    /// The host's JSON.
-    pub(crate) json: Value,
-    /// The message, decoded.
+    /// The message with its bodies.
+    pub(crate) stored: stored::Message,
+    /// The message as folding needs it.
     pub(crate) shown: HostMessage,
 }
 
 impl ReadMessage {
+    /// Reads a message; none for one that is never sent.
+    pub(super) fn of(message: &StoredMessage, decoder: Decoder, project: &Path) -> Option<Self> {
+        let stored = stored::Message::read(&message.json)?;
+        let shown = decoder(&stored, project)?;
+        Some(Self { at: message.at, stored, shown })
+    }
+
     pub(crate) fn id(&self) -> &str {
         &self.shown.message.id
     }
 
     /// Returns the time at which the host made it, where that is known; else the time at which it was stored.
     pub(crate) fn made_at(&self) -> i64 {
-        self.json["info"]["time"]["created"].as_i64().unwrap_or(self.at)
+        self.stored.created.unwrap_or(self.at)
     }
 }
 
@@ -70,14 +78,8 @@ impl Views {
         self.kernel.read(|view| {
             let mut messages = Vec::new();
             let undone: HashSet<String> = view.undone_messages(session)?.into_iter().collect();
-            for stored in view.messages(session)? {
-                // Only messages are sent.
-                let Some(mut shown) = decoder(&stored.json, self.kernel.project()) else {
-                    continue;
-                };
-                shown.json = String::new();
-                let json = serde_json::from_str(&stored.json).unwrap_or_default();
-                messages.push(ReadMessage { at: stored.at, json, shown });
+            for message in view.messages(session)? {
+                messages.extend(ReadMessage::of(&message, decoder, self.kernel.project()));
             }
             let places: HashMap<String, usize> =
                 messages.iter().enumerate().map(|(at, it)| (it.id().to_owned(), at)).collect();

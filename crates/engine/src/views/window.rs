@@ -2,7 +2,7 @@
 
 use callstack_core::fold::SentPart;
 use callstack_core::frame::{Frame, FrameNum};
-use callstack_core::json::token_count;
+use callstack_core::stored::Message;
 use callstack_core::text::estimate_tokens;
 use callstack_core::transcript::{MessageKind, PartBody, Role};
 use callstack_core::xml::escape_xml;
@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use super::Views;
 use super::fields::{Author, Shortening, weight};
-use super::request::{Request, Source, part_json, result, source_of};
+use super::request::{Request, Source, result, source_of};
 use super::session::{ReadSession, system_text};
 use crate::error::EngineError;
 use crate::saving::is_ours;
@@ -213,12 +213,12 @@ impl Views {
             let message = &read.messages[*place];
             LastRequest {
                 message: message.id().to_owned(),
-                at: message.json["info"]["time"]["completed"].as_i64().unwrap_or(message.at),
+                at: message.stored.completed.unwrap_or(message.at),
                 tokens: *tokens,
                 estimated: all_system + before(*place),
             }
         });
-        let model = read.messages.iter().rev().find_map(|message| model(&message.json));
+        let model = read.messages.iter().rev().find_map(|message| model(&message.stored));
         Ok(Window {
             session: session.to_owned(),
             host,
@@ -258,10 +258,9 @@ impl WindowPart {
 }
 
 /// The provider and the name of the model that wrote a message.
-pub(super) fn model(message: &Value) -> Option<String> {
-    let info = &message["info"];
-    let name = info["modelID"].as_str()?;
-    Some(match info["providerID"].as_str() {
+pub(super) fn model(message: &Message) -> Option<String> {
+    let name = message.model.as_deref()?;
+    Some(match &message.provider {
         Some(provider) => format!("{provider}/{name}"),
         None => name.to_owned(),
     })
@@ -272,17 +271,12 @@ impl ReadSession {
     /// that answer them.
     fn reports(&self, request: &Request) -> Vec<(usize, u64)> {
         let from = request.summary.map_or(0, |summary| summary + 1);
-        let count = token_count;
         let steps = self.messages.iter().enumerate().skip(from).filter(|(_, read)| {
             let message = &read.shown.message;
             message.role == Role::Assistant && message.standing == MessageKind::Normal
         });
         let steps = steps.filter(|(place, _)| !self.undone[*place]);
-        let reported = steps.map(|(place, read)| {
-            let used = &read.json["info"]["tokens"];
-            let cache = &used["cache"];
-            (place, count(&used["input"]) + count(&cache["read"]) + count(&cache["write"]))
-        });
+        let reported = steps.map(|(place, read)| (place, read.stored.tokens.sent()));
         reported.filter(|(_, tokens)| *tokens > 0).collect()
     }
 }
@@ -292,9 +286,9 @@ fn estimated(session: &ReadSession, request: &Request) -> u64 {
     let part = |part: &SentPart| match part {
         SentPart::Ours { text, .. } => estimate_tokens(text) as u64,
         SentPart::Own { message, part, output, added } => {
-            let json = &session.messages[request.place_of(*message)].json;
+            let stored = &session.messages[request.place_of(*message)].stored;
             let body = &request.transcript[*message].parts[*part].body;
-            weight(body, part_json(json, *part), output.as_deref(), added).all()
+            weight(body, stored.part(*part), output.as_deref(), added).all()
         }
     };
     request.messages.iter().flat_map(|message| &message.parts).map(part).sum()
@@ -350,23 +344,23 @@ fn pieces(session: &ReadSession, request: &Request, shortening: Shortening) -> V
                 SentPart::Own { message, part, output, added } => {
                     let own = &request.transcript[*message];
                     let made = request.place_of(*message);
-                    let json = part_json(&session.messages[made].json, *part);
+                    let stored = session.messages[made].stored.part(*part);
                     let body = &own.parts[*part].body;
-                    let weight = weight(body, json, output.as_deref(), added);
+                    let weight = weight(body, stored, output.as_deref(), added);
                     let (kind, frame) = match source_of(own, *part) {
                         Source::Summary => (WindowKind::Summary, None),
                         Source::User | Source::Host => (WindowKind::User, None),
                         _ => (WindowKind::Live, session.frame_at(made)),
                     };
                     let PartBody::Tool(made) = body else {
-                        let text = json["text"].as_str().unwrap_or_default();
                         if *body != PartBody::Other {
-                            add(kind, weight.said, text, frame, None);
+                            add(kind, weight.said, stored.words(), frame, None);
                         }
                         continue;
                     };
                     let (call, tool) = (&made.id, &made.tool);
-                    let asked = format!("{tool} {}", json["state"]["input"]);
+                    let input = stored.call().map_or(&Value::Null, |call| &call.made.input);
+                    let asked = format!("{tool} {input}");
                     match output {
                         Some(text) => {
                             add(kind, weight.said, &asked, frame, None);
@@ -376,8 +370,8 @@ fn pieces(session: &ReadSession, request: &Request, shortening: Shortening) -> V
                             };
                             add(WindowKind::Results, weight.output, text, by, Some(call));
                         }
-                        None if is_ours(json) => {
-                            let text = result(json).unwrap_or_default();
+                        None if is_ours(stored) => {
+                            let text = result(stored).unwrap_or_default();
                             let tokens = weight.said + weight.output;
                             add(kind, tokens, &format!("{asked}\n{text}"), frame, Some(call));
                         }

@@ -4,15 +4,12 @@
 use std::collections::{HashMap, HashSet};
 
 use callstack_core::framing::Division;
+use callstack_core::stored::{Message, PartBody};
 use callstack_core::transcript::Role;
 use callstack_engine::{Engine, EngineError};
 use callstack_recordings::{
     Format, Parent, Recorded, RecordedPart, Recording, handed_on, links, open_call,
 };
-use serde_json::Value;
-
-use super::stored::is_aside;
-use crate::opencode::state_of;
 
 /// The links between sessions that the store knows, beside those of the import.
 pub(super) struct Links {
@@ -62,30 +59,28 @@ pub(super) fn of(engine: &Engine, recordings: &[Recording]) -> Result<Links, Eng
 /// Reads the parts of a stored message that show which session started another one: the user's words, and calls of
 /// subagents.
 fn had(format: Format, id: &str, json: &str) -> Option<Recorded> {
-    let stored: Value = serde_json::from_str(json).unwrap_or_default();
-    if is_aside(&stored) {
+    let stored = Message::read(json).unwrap_or_default();
+    if stored.is_aside() {
         return None;
     }
-    let role = if stored["info"]["role"] == "user" { Role::User } else { Role::Assistant };
-    let mut had = Recorded::new(id, role, stored["info"]["time"]["created"].as_i64());
-    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    for part in stored["parts"].as_array().into_iter().flatten() {
-        if part["type"] == "text" && role == Role::User {
-            had.parts.push(RecordedPart::Text { text: text(&part["text"]), synthetic: false });
+    let role = stored.role();
+    let mut had = Recorded::new(id, role, stored.created);
+    for part in stored.parts.into_iter().flatten() {
+        match part.body {
+            PartBody::Text { text, .. } if role == Role::User => {
+                had.parts.push(RecordedPart::Text { text, synthetic: false });
+            }
+            PartBody::Call(call) => {
+                let made = call.made;
+                let mut call = open_call(&made.id, &made.tool, made.input);
+                call.division = handed_on(format, &call.tool, &call.input);
+                if matches!(call.division, Some(Division::Subagent { .. })) {
+                    (call.output, call.state) = (made.output, made.state);
+                    had.parts.push(RecordedPart::Call(Box::new(call)));
+                }
+            }
+            _ => {}
         }
-        if part["type"] != "tool" {
-            continue;
-        }
-        let (tool, state) = (text(&part["tool"]), &part["state"]);
-        let mut call = open_call(&text(&part["callID"]), &tool, state["input"].clone());
-        call.division = handed_on(format, &tool, &call.input);
-        if !matches!(call.division, Some(Division::Subagent { .. })) {
-            continue;
-        }
-        let output = state["output"].as_str().or_else(|| state["error"].as_str());
-        call.output = output.map(str::to_owned);
-        call.state = state_of(state["status"].as_str().unwrap_or_default());
-        had.parts.push(RecordedPart::Call(Box::new(call)));
     }
     Some(had)
 }

@@ -3,18 +3,20 @@
 //! they are.
 
 use std::borrow::Cow;
+use std::cell::LazyCell;
 use std::path::Path;
 
 use callstack_core::evidence::{Action, Activity};
 use callstack_core::framing::Division;
+use callstack_core::stored::{Message, Part, PartBody, RECORDED, record_values};
 use callstack_core::transcript::{CallState, MessageKind, Role, ToolCall};
-use callstack_engine::{HostMessage, RECORDED};
+use callstack_engine::HostMessage;
 use callstack_recordings::tool_input::{edits, with_places};
 use callstack_recordings::{Format, Recorded, RecordedPart, Recording, Usage, noted_in};
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
-use crate::opencode::{called, decode};
+use crate::opencode::{decode, shown, thought};
 
 /// The deepest record that is kept as a value: readers take 128 levels, and need some for the JSON around it.
 const DEPTH: usize = 100;
@@ -27,11 +29,6 @@ pub(super) fn body(recording: &Recording, message: &Recorded) -> String {
 /// Returns the same for a message on a branch that was left, with a mark: its work does not count.
 pub(super) fn body_aside(recording: &Recording, message: &Recorded) -> String {
     kept_as(recording, message, "\"left\":true,")
-}
-
-/// Whether a stored message is of a branch that was left.
-pub(super) fn is_aside(message: &Value) -> bool {
-    message[RECORDED]["left"] == true
 }
 
 fn kept_as(recording: &Recording, message: &Recorded, standing: &str) -> String {
@@ -185,51 +182,52 @@ pub(super) fn inside<'a>(folder: &str, path: &'a str) -> &'a str {
 
 /// Returns an agent's words, thoughts and calls in a stored message of any program, each with the id of its part.
 pub fn activities(json: &str, project: &Path) -> Vec<(String, Activity)> {
-    let is_recorded = json.contains("\"recorded\":{\"by\":");
-    let message = is_recorded.then(|| serde_json::from_str::<Value>(json).ok()).flatten();
-    let Some(message) = message.filter(|message| message[RECORDED]["by"].is_string()) else {
-        return crate::opencode::activities(json, project);
+    let message = Message::read(json).unwrap_or_default();
+    let Some(recording) = message.recording.as_ref().filter(|it| it.by.is_some()) else {
+        return crate::opencode::activities(message, project);
     };
-    if message["info"]["role"] != "assistant" || is_aside(&message) {
+    if !message.is_of_assistant() || recording.is_aside {
         return Vec::new();
     }
-    let parts = message["parts"].as_array().into_iter().flatten();
-    let id = |part: &Value| part["id"].as_str().unwrap_or_default().to_owned();
-    let recorded = &message[RECORDED];
-    parts.filter_map(|part| Some((id(part), activity(part, recorded)?))).collect()
+    let records = LazyCell::new(|| record_values(json));
+    let parts = message.parts().iter();
+    let activity = |part| activity(part, &recording.actions, || &records[..]);
+    parts.filter_map(|part| Some((part.id.clone(), activity(part)?))).collect()
 }
 
 /// Decodes a stored message of any program as one of a live session; none for one on a branch that was left.
-pub fn decode_stored(json: &str, project: &Path) -> Option<HostMessage> {
-    let may_be_aside = json.contains("\"left\":true,");
-    let is_left =
-        may_be_aside && serde_json::from_str::<Value>(json).is_ok_and(|message| is_aside(&message));
-    if is_left { None } else { decode(json, project) }
+pub fn decode_stored(message: &Message, project: &Path) -> Option<HostMessage> {
+    let is_shown = !message.id.is_empty() && !message.is_aside();
+    is_shown.then(|| shown(message, project))
 }
 
-fn activity(part: &Value, recorded: &Value) -> Option<Activity> {
-    if part["type"] == "text" && part["synthetic"] != true {
-        return Some(Activity::Said(part["text"].as_str()?.to_owned()));
+/// Returns the activity that a part shows: `actions` are those of the message's calls, `records` its source.
+fn activity<'r>(
+    part: &Part,
+    actions: &Value,
+    records: impl FnOnce() -> &'r [Value],
+) -> Option<Activity> {
+    let call = match &part.body {
+        PartBody::Text { text, synthetic: false, .. } => return Some(Activity::Said(text.clone())),
+        PartBody::Reasoning { text, .. } => return thought(text),
+        PartBody::Call(call) => &call.made,
+        _ => return None,
+    };
+    let did = &actions[&call.id];
+    if call.tool.is_empty() || did["divides"] == true {
+        return None;
     }
-    if part["type"] == "reasoning" {
-        let thought = part["text"].as_str()?.trim();
-        return (!thought.is_empty()).then(|| Activity::Thought(thought.to_owned()));
-    }
-    let state = &part["state"];
-    let did = &recorded["actions"][part["callID"].as_str().unwrap_or_default()];
-    let tool = part["tool"].as_str().filter(|_| did["divides"] != true)?;
     let named = |name: &str| did[name].as_str().map(str::to_owned);
     // It is not known whether a call without an answer wrote anything.
-    let wrote = did["wrote"].as_array().filter(|_| state["status"] != "running").map(|paths| {
+    let wrote = did["wrote"].as_array().filter(|_| call.state != CallState::Open).map(|paths| {
         let paths = paths.iter().filter_map(|path| path.as_str().map(str::to_owned));
         paths.collect::<Vec<_>>()
     });
     let ran = named("ran").map(Action::Ran);
     Some(Activity::called(ToolCall {
         edits: match &wrote {
-            Some(paths) if state["status"] != "error" => {
-                let noted = noted(&part["callID"], &recorded["records"]);
-                with_places(edits(&state["input"], paths), &noted)
+            Some(paths) if !call.is_failed() => {
+                with_places(edits(&call.input, paths), &noted(&call.id, records()))
             }
             _ => Vec::new(),
         },
@@ -237,17 +235,16 @@ fn activity(part: &Value, recorded: &Value) -> Option<Activity> {
             .or_else(|| named("read").map(Action::Read))
             .or(wrote.map(Action::Wrote))
             .unwrap_or_default(),
-        ..called(part, tool)
+        ..call.clone()
     }))
 }
 
 /// Returns the program's notes on an edit, where the records are like Claude Code's.
-fn noted(call: &Value, records: &Value) -> Value {
+fn noted(call: &str, records: &[Value]) -> Value {
     let answers = |record: &&Value| {
         let content = record["message"]["content"].as_array();
-        content.into_iter().flatten().any(|it| it["tool_use_id"] == *call)
+        content.into_iter().flatten().any(|it| it["tool_use_id"] == call)
     };
-    let record = records.as_array().into_iter().flatten().find(answers);
-    let result = record.map_or(&Value::Null, |record| &record["toolUseResult"]);
-    noted_in(result)
+    let record = records.iter().find(answers);
+    noted_in(record.map_or(&Value::Null, |record| &record["toolUseResult"]))
 }

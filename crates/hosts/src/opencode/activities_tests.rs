@@ -1,10 +1,10 @@
 use callstack_core::evidence::Edit;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 
 fn of(message: &Value) -> Vec<Activity> {
-    let found = activities(&message.to_string(), Path::new("/project"));
+    let found = activities(Message::of(message.clone()), Path::new("/project"));
     found.into_iter().map(|(_, activity)| activity).collect()
 }
 
@@ -59,5 +59,5 @@ fn what_a_user_said_and_what_can_not_be_read_is_nothing() {
     let parts = json!([{"type": "text", "text": "Do it"}]);
     assert_eq!(of(&json!({"info": {"role": "user"}, "parts": parts})), []);
     assert_eq!(of(&json!({"info": {"role": "assistant"}, "parts": [7, {"type": "tool"}]})), []);
-    assert_eq!(activities("{", Path::new("/project")), []);
+    assert_eq!(of(&json!("{")), []);
 }

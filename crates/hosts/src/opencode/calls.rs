@@ -4,12 +4,12 @@
 use std::collections::{HashMap, HashSet};
 
 use callstack_core::fold::{Input, ReasoningPolicy, SentMessage, SentPart, fold, sent};
+use callstack_core::stored::{self, PartBody};
 use callstack_core::text::estimate_tokens;
 use callstack_core::transcript::{Message, MessageKind, Role, Span};
 use callstack_engine::{Engine, EngineError};
-use serde_json::Value;
 
-use super::decode::decode;
+use super::decode::shown;
 
 /// One model call.
 #[derive(Clone, Debug)]
@@ -50,10 +50,10 @@ pub fn calls(engine: &Engine, session: &str) -> Result<Vec<ModelCall>, EngineErr
     let mut pieces = Vec::new();
     for stored in engine.messages(session)? {
         // Only messages are sent.
-        let Some(shown) = decode(&stored.json, engine.project()) else { continue };
-        let json = serde_json::from_str(&stored.json).unwrap_or_default();
-        pieces.push(pieces_of(&shown.message, &json));
-        transcript.push(shown.message);
+        let read = stored::Message::read(&stored.json).filter(|it| !it.id.is_empty());
+        let Some(read) = read else { continue };
+        pieces.push(pieces_of(&read));
+        transcript.push(shown(&read, engine.project()).message);
     }
     let spans = engine.spans(session)?;
     let reasoning = engine.current_settings()?.reasoning;
@@ -80,27 +80,22 @@ impl Piece {
     }
 }
 
-fn pieces_of(message: &Message, json: &Value) -> Vec<Piece> {
-    let author = if message.role == Role::User { "user" } else { "assistant" };
+fn pieces_of(message: &stored::Message) -> Vec<Piece> {
+    let author = if message.role() == Role::User { "user" } else { "assistant" };
     let mut pieces = Vec::new();
-    for part in json["parts"].as_array().into_iter().flatten() {
-        let id = part["id"].as_str().unwrap_or_default().to_owned();
+    for part in message.parts() {
         let mut add = |from: &'static str, is_result: bool, text: String| {
-            pieces.push(Piece { id: id.clone(), is_result, from, text });
+            pieces.push(Piece { id: part.id.clone(), is_result, from, text });
         };
-        let text = || part["text"].as_str().unwrap_or_default().to_owned();
-        match part["type"].as_str() {
-            Some("text") if part["ignored"] != true => add(author, false, text()),
-            Some("reasoning") => add("reasoning", false, text()),
-            Some("file") => {
-                add(author, false, format!("(file {})", part["filename"].as_str().unwrap_or("?")));
+        match &part.body {
+            PartBody::Text { text, ignored: false, .. } => add(author, false, text.clone()),
+            PartBody::Reasoning { text, .. } => add("reasoning", false, text.clone()),
+            PartBody::File { name, .. } => {
+                add(author, false, format!("(file {})", name.as_deref().unwrap_or("?")));
             }
-            Some("tool") => {
-                let state = &part["state"];
-                let tool = part["tool"].as_str().unwrap_or("tool");
-                add("call", false, format!("{tool} {}", state["input"]));
-                let result = state["output"].as_str().or_else(|| state["error"].as_str());
-                add("result", true, result.unwrap_or_default().to_owned());
+            PartBody::Call(call) => {
+                add("call", false, format!("{} {}", call.tool(), call.made.input));
+                add("result", true, call.result().unwrap_or_default().to_owned());
             }
             _ => {}
         }

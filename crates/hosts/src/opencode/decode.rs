@@ -1,7 +1,7 @@
-//! Decodes OpenCode's messages for the engine. Unknown kinds of parts are kept in the stored JSON and ignored here.
-//! Messages of an unusual shape are read as far as possible.
+//! Decodes OpenCode's messages for the engine, once [`callstack_core::stored`] has read them: what its tools do, and
+//! what is ours in them. Unknown kinds of parts are kept in the stored JSON and ignored here.
 
-mod lenient;
+mod any;
 
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::Path;
@@ -11,15 +11,14 @@ use callstack_core::framing::{Division, Todo, TodoStatus};
 use callstack_core::masking::outputs::ResultWeight;
 use callstack_core::masking::subject::{Subject, hash};
 use callstack_core::secrets::mask;
+use callstack_core::stored::{self, Asked, Call, PartBody as Body, Tokens};
 use callstack_core::subagent::Trouble;
 use callstack_core::text::estimate_tokens;
 use callstack_core::transcript::{CallState, Message, MessageKind, Part, PartBody, Role, ToolCall};
 use callstack_engine::{HostMessage, ReturnedTask};
-use serde::Deserialize;
 use serde_json::Value;
 
-use super::state_of;
-pub(crate) use lenient::decode_any;
+pub(crate) use any::decode_any;
 
 /// Characters of a text that a pointer may show.
 const HEAD: usize = 200;
@@ -31,117 +30,31 @@ const SAMPLE: usize = 512;
 /// The largest whole number that JavaScript represents exactly.
 const MOST_TOKENS: u64 = (1 << 53) - 1;
 
-#[derive(Deserialize)]
-struct Wire {
-    info: Info,
-    #[serde(default)]
-    parts: Vec<WirePart>,
-}
-
-#[derive(Deserialize)]
-struct Info {
-    id: String,
-    role: String,
-    #[serde(default)]
-    summary: Value,
-    #[serde(default)]
-    finish: Value,
-    #[serde(default)]
-    error: Value,
-    #[serde(default)]
-    tokens: Option<Tokens>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Tokens {
-    input: u64,
-    output: u64,
-    cache: Cache,
-}
-
-impl Tokens {
-    /// Counts that no program reports exactly are none.
-    fn total(&self) -> u64 {
-        let counts = [self.input, self.output, self.cache.read, self.cache.write];
-        counts.into_iter().filter(|count| *count <= MOST_TOKENS).sum()
-    }
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Cache {
-    read: u64,
-    write: u64,
-}
-
-#[derive(Deserialize, Default)]
-struct WirePart {
-    #[serde(default)]
-    id: String,
-    #[serde(rename = "type")]
-    kind: String,
-    #[serde(default)]
-    text: Option<String>,
-    #[serde(default)]
-    synthetic: bool,
-    #[serde(default)]
-    ignored: bool,
-    #[serde(default)]
-    tool: Option<String>,
-    #[serde(default, rename = "callID")]
-    call: Option<String>,
-    #[serde(default)]
-    state: Option<State>,
-    #[serde(default)]
-    filename: Option<String>,
-    #[serde(default)]
-    mime: Option<String>,
-    #[serde(default)]
-    metadata: Value,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct State {
-    status: String,
-    input: Value,
-    output: Option<String>,
-    error: Option<String>,
-    metadata: Value,
-    attachments: Value,
-    time: Value,
-}
-
 /// Decodes one message, as far as it can be read; none if it is no message. `project` is the folder to which file
 /// names become relative.
 pub(crate) fn decode(json: &str, project: &Path) -> Option<HostMessage> {
-    let wire = serde_json::from_str(json).ok().or_else(|| lenient::read(json))?;
-    let role = if wire.info.role == "user" { Role::User } else { Role::Assistant };
-    let standing = if role == Role::User && wire.parts.iter().any(|it| it.kind == "compaction") {
-        MessageKind::CompactionRequest
-    } else if role == Role::Assistant && is_summary(&wire.info) {
-        MessageKind::Summary
-    } else {
-        MessageKind::Normal
-    };
-    let words = words(&wire.parts, role);
-    let summary = (standing == MessageKind::Summary).then(|| all_texts(&wire.parts));
-    let tokens = wire.info.tokens.as_ref().map(Tokens::total).filter(|tokens| *tokens > 0);
-    let mut opened = Vec::new();
-    let mut tasks = Vec::new();
-    let broken_off = role == Role::Assistant && !wire.info.error.is_null();
-    for part in &wire.parts {
-        opened.extend(opening(part));
-        tasks.extend(task(part));
-    }
-    let (said, heard) = tokens_of(&wire.parts, role);
-    let returned = wire.parts.iter().filter_map(|part| part.state.as_ref()).map(returned).sum();
-    let results = wire.parts.iter().filter_map(maskable).collect();
-    let parts = wire.parts.into_iter().map(|it| part(it, project)).collect();
-    Some(HostMessage {
-        message: Message { id: wire.info.id, role, standing, parts },
-        json: json.to_owned(),
+    let message = stored::Message::read(json).filter(|message| !message.id.is_empty())?;
+    Some(HostMessage { json: json.to_owned(), ..shown(&message, project) })
+}
+
+/// Returns a message that has been read, without its stored form.
+pub(crate) fn shown(message: &stored::Message, project: &Path) -> HostMessage {
+    let (role, standing) = (message.role(), message.kind());
+    let parts = message.parts();
+    let words = words(parts, role);
+    let summary = (standing == MessageKind::Summary).then(|| all_texts(parts));
+    let tokens = Some(all_tokens(&message.tokens)).filter(|tokens| *tokens > 0);
+    let broken_off = role == Role::Assistant && message.error.is_some();
+    let opened = message.calls().filter_map(opening).collect();
+    let tasks = message.calls().filter_map(task).collect();
+    let (said, heard) = tokens_of(parts, role);
+    let outputs = message.calls().filter_map(Call::output);
+    let returned = outputs.map(|output| output.chars().count()).sum();
+    let results = parts.iter().filter_map(maskable).collect();
+    let parts = parts.iter().map(|it| part(it, project)).collect();
+    HostMessage {
+        message: Message { id: message.id.clone(), role, standing, parts },
+        json: String::new(),
         broken_off,
         opened,
         tasks,
@@ -152,29 +65,28 @@ pub(crate) fn decode(json: &str, project: &Path) -> Option<HostMessage> {
         results,
         words,
         summary,
-    })
+    }
+}
+
+/// Tokens of a request and its answer. Counts that no program reports exactly are none.
+fn all_tokens(tokens: &Tokens) -> u64 {
+    let counts = [tokens.input, tokens.output, tokens.cache_read, tokens.cache_written];
+    counts.into_iter().flatten().filter(|count| *count <= MOST_TOKENS).sum()
 }
 
 /// Returns the estimated tokens of a message, and of the part of it that is new to the next step.
-fn tokens_of(parts: &[WirePart], role: Role) -> (usize, usize) {
+fn tokens_of(parts: &[stored::Part], role: Role) -> (usize, usize) {
     let (mut said, mut heard) = (0, 0);
-    for part in parts.iter().filter(|part| !part.ignored) {
-        if let Some(text) = &part.text {
+    for part in parts {
+        if let Some(call) = part.call().filter(|call| call.status.is_some()) {
+            said += estimate(&call.made.input.to_string());
+            heard += call.result().map_or(0, estimate);
+        } else if !matches!(part.body, Body::Text { ignored: true, .. }) {
             let slot = if role == Role::User { &mut heard } else { &mut said };
-            *slot += estimate(text);
-        }
-        if let Some(state) = &part.state {
-            said += estimate(&state.input.to_string());
-            let result = state.output.as_deref().or(state.error.as_deref());
-            heard += result.map_or(0, estimate);
+            *slot += estimate(part.words());
         }
     }
     (said, heard)
-}
-
-/// Characters that a call returned.
-fn returned(state: &State) -> usize {
-    state.output.as_deref().map_or(0, |output| output.chars().count())
 }
 
 /// Tools whose results never leave the context while the work goes on: those of our own tools are texts of ours, a
@@ -182,18 +94,19 @@ fn returned(state: &State) -> usize {
 const KEPT: [&str; 5] = ["stack", "flame", "task", "todo", "skill"];
 
 /// A result that may leave the context while the work goes on.
-fn maskable(part: &WirePart) -> Option<ResultWeight> {
-    let tool = part.tool.as_deref().filter(|tool| !KEPT.iter().any(|it| tool.starts_with(it)))?;
-    let state = part.state.as_ref().filter(|state| state.status == "completed")?;
+fn maskable(part: &stored::Part) -> Option<ResultWeight> {
+    let call = part.call().filter(|call| call.made.state == CallState::Completed)?;
+    let ToolCall { tool, input, .. } = &call.made;
+    if tool.is_empty() || KEPT.iter().any(|it| tool.starts_with(it)) {
+        return None;
+    }
     // A line can't replace a picture, nor a result that OpenCode has cleared itself.
-    let pictures = state.attachments.as_array().is_some_and(|it| !it.is_empty());
-    let whole = !pictures && !state.time["compacted"].is_number();
-    let output = state.output.as_deref().filter(|_| whole && !tool.is_empty())?;
-    let input = state.input.to_string();
-    let subject = match (tool, state.input["filePath"].as_str()) {
-        ("read", Some(path)) => Subject::read(path, hash(&(tool, &input)), output),
+    let output = call.output().filter(|_| !call.has_attachments && !call.is_cleared)?;
+    let written = input.to_string();
+    let subject = match (tool.as_str(), input["filePath"].as_str()) {
+        ("read", Some(path)) => Subject::read(path, hash(&(tool.as_str(), &written)), output),
         ("write", Some(path)) => Subject::written(path),
-        _ => Subject::called(tool, &input),
+        _ => Subject::called(tool, &written),
     };
     let (part, tokens) = (part.id.clone(), estimate(output));
     Some(ResultWeight { part, tokens, subject: Some(subject) })
@@ -206,26 +119,16 @@ fn estimate(text: &str) -> usize {
     if end == text.len() { tokens } else { tokens * text.len() / end.max(1) }
 }
 
-/// Whether a message is a finished summary. One that was not finished, or failed, hides nothing: OpenCode still sends
-/// the messages before it.
-fn is_summary(info: &Info) -> bool {
-    info.summary == Value::Bool(true) && info.finish.is_string() && info.error.is_null()
+fn own_texts(parts: &[stored::Part]) -> impl DoubleEndedIterator<Item = &str> {
+    let texts = parts.iter().filter_map(stored::Part::own_text);
+    texts.map(str::trim).filter(|text| !text.is_empty())
 }
 
-fn own_texts(parts: &[WirePart]) -> impl DoubleEndedIterator<Item = &str> {
-    parts
-        .iter()
-        .filter(|part| part.kind == "text" && !part.synthetic && !part.ignored)
-        .filter_map(|part| part.text.as_deref())
-        .map(str::trim)
-        .filter(|text| !text.is_empty())
-}
-
-fn all_texts(parts: &[WirePart]) -> String {
+fn all_texts(parts: &[stored::Part]) -> String {
     own_texts(parts).collect::<Vec<_>>().join("\n\n")
 }
 
-fn words(parts: &[WirePart], role: Role) -> String {
+fn words(parts: &[stored::Part], role: Role) -> String {
     let mut texts = own_texts(parts);
     match role {
         Role::User => texts.collect::<Vec<_>>().join("\n"),
@@ -233,43 +136,30 @@ fn words(parts: &[WirePart], role: Role) -> String {
     }
 }
 
-fn part(part: WirePart, project: &Path) -> Part {
-    let body = match part.kind.as_str() {
+fn part(part: &stored::Part, project: &Path) -> Part {
+    let body = match &part.body {
         // Parts that OpenCode ignores are never sent to the model.
-        "text" if !part.ignored => {
-            let text = part.text.as_deref().unwrap_or_default().trim();
+        Body::Text { text, synthetic, ignored: false } => {
+            let text = text.trim();
             PartBody::Text {
-                synthetic: part.synthetic,
+                synthetic: *synthetic,
                 chars: text.chars().count(),
                 head: text.chars().take(HEAD).collect(),
             }
         }
-        // A slash command that a subagent is to run: the user asked for it, in words of their own.
-        "subtask" => PartBody::Text { synthetic: false, chars: 0, head: String::new() },
-        "reasoning" => PartBody::Reasoning { sealed: is_sealed(&part.metadata) },
-        "tool" => call_of(&part, project).into(),
-        "file" => PartBody::File {
-            name: part.filename.unwrap_or_else(|| "file".to_owned()),
-            mime: part.mime.unwrap_or_default(),
+        // The user asked for it, in words of their own.
+        Body::Asked(Asked::Subagent, _) => {
+            PartBody::Text { synthetic: false, chars: 0, head: String::new() }
+        }
+        Body::Reasoning { sealed, .. } => PartBody::Reasoning { sealed: *sealed },
+        Body::Call(call) => call_of(call, project).into(),
+        Body::File { name, mime } => PartBody::File {
+            name: name.clone().unwrap_or_else(|| "file".to_owned()),
+            mime: mime.clone().unwrap_or_default(),
         },
         _ => PartBody::Other,
     };
-    Part { id: part.id, body }
-}
-
-/// The names that providers give to the signature or the encrypted form of reasoning that they want back.
-const SEALS: [&str; 5] = [
-    "signature",
-    "redactedData",
-    "reasoningEncryptedContent",
-    "thoughtSignature",
-    "encrypted_content",
-];
-
-/// Whether a provider wants reasoning back at its very place: `metadata` holds the data of each provider.
-fn is_sealed(metadata: &Value) -> bool {
-    let given = metadata.as_object().into_iter().flat_map(|providers| providers.values());
-    given.flat_map(|given| SEALS.iter().map(|seal| &given[*seal])).any(Value::is_string)
+    Part { id: part.id.clone(), body }
 }
 
 /// Tools with which a frame begins.
@@ -278,41 +168,42 @@ const OPENING: [&str; 4] =
 
 /// Whether a frame may have begun or returned without the model's knowledge: this process ended before its answer
 /// arrived, and the plugin asked the model to go on without frames.
-fn answer_lost(part: &WirePart) -> bool {
-    let Some(state) = &part.state else { return false };
-    let reached = state.input["op"].as_str().filter(|_| part.tool.as_deref() == Some("stack"));
-    let operation = reached.or(part.tool.as_deref()).unwrap_or_default();
+fn answer_lost(call: &Call) -> bool {
+    let tool = call.made.tool.as_str();
+    let reached = call.made.input["op"].as_str().filter(|_| tool == "stack");
+    let operation = reached.unwrap_or(tool);
     let short = |it: &str| reached.is_some_and(|op| it.strip_prefix("stack_") == Some(op));
     let opening = OPENING.iter().any(|it| *it == operation || short(it));
-    opening && !state.metadata["callstack"].is_object()
+    opening && !call.metadata["callstack"].is_object()
 }
 
 /// The call of ours with which a frame began, and the frame's id, which a fork of the session keeps.
-fn opening(part: &WirePart) -> Option<(String, String)> {
-    let metadata = &part.state.as_ref()?.metadata["callstack"];
-    let frame = metadata["opened"].as_str()?;
-    Some((part.call.clone()?, frame.to_owned()))
+fn opening(call: &Call) -> Option<(String, String)> {
+    let frame = call.metadata["callstack"]["opened"].as_str()?;
+    Some((call.made.id.clone(), frame.to_owned())).filter(|(call, _)| !call.is_empty())
 }
 
 /// Returns a call of OpenCode's own that had a subagent work in a session of its own. The message of the call is
 /// being sent to the model, so nobody waits for the call any more, whatever its state; but a subagent that continues
 /// in the background has not returned yet.
-fn task(part: &WirePart) -> Option<ReturnedTask> {
-    let state = part.state.as_ref().filter(|_| part.tool.as_deref() == Some("task"))?;
-    let session = state.metadata["sessionId"].as_str()?.to_owned();
-    let outcome = match state.status.as_str() {
-        "completed" if state.metadata["background"] == true => return None,
-        "completed" => Ok(task_result(state.output.as_deref().unwrap_or_default())),
-        "error" => {
-            let message = state.error.as_deref().unwrap_or_default().trim();
+fn task(call: &Call) -> Option<ReturnedTask> {
+    let session = call.metadata["sessionId"].as_str().filter(|_| call.made.tool == "task")?;
+    let answer = call.result().unwrap_or_default();
+    let outcome = match call.made.state {
+        CallState::Completed if call.metadata["background"] == true => return None,
+        CallState::Completed => Ok(task_result(answer)),
+        CallState::Failed => {
+            let message = answer.trim();
             let failed = message.strip_prefix("Subagent failed");
             let why =
                 failed.and_then(|rest| rest.split_once("): ")).map_or(message, |(_, why)| why);
             Err(Trouble { aborted: failed.is_none(), message: why.to_owned() })
         }
-        _ => Err(Trouble { aborted: true, message: "its caller was interrupted".to_owned() }),
+        CallState::Open => {
+            Err(Trouble { aborted: true, message: "its caller was interrupted".to_owned() })
+        }
     };
-    Some(ReturnedTask { session, outcome })
+    Some(ReturnedTask { session: session.to_owned(), outcome })
 }
 
 /// Returns the answer of a subagent, without the marks that OpenCode puts around it.
@@ -327,50 +218,50 @@ fn task_result(output: &str) -> String {
 const WRITING: [&str; 5] = ["write", "edit", "multiedit", "patch", "apply_patch"];
 
 /// Reads a call: in short, since its message is on the disk.
-fn call_of(part: &WirePart, project: &Path) -> ToolCall {
-    let tool = part.tool.clone().unwrap_or_default();
-    let id = part.call.clone().unwrap_or_default();
-    let Some(state) = &part.state else { return ToolCall::new(id, tool, CallState::Open) };
-    let action = action(&tool, state, project);
-    let ended = state_of(&state.status);
-    let division = divided(&tool, state);
-    let is_named = action == Action::Other && !matches!(tool.as_str(), "bash" | "read");
-    let input_hash = (is_named && ended == CallState::Completed).then(|| {
+fn call_of(call: &Call, project: &Path) -> ToolCall {
+    let made = &call.made;
+    let (id, tool) = (made.id.as_str(), made.tool.as_str());
+    if call.status.is_none() {
+        return ToolCall::new(id, tool, CallState::Open);
+    }
+    let action = action(call, project);
+    let division = divided(made);
+    let is_named = action == Action::Other && !matches!(tool, "bash" | "read");
+    let input_hash = (is_named && made.state == CallState::Completed).then(|| {
         let mut hasher = DefaultHasher::new();
-        state.input.to_string().hash(&mut hasher);
+        made.input.to_string().hash(&mut hasher);
         hasher.finish()
     });
-    let output = match (&division, ended) {
-        (_, CallState::Failed) => Some(first_line(state.error.as_deref().unwrap_or_default())),
-        (Some(Division::Subagent { .. }), _) => state.output.clone(),
+    let output = match (&division, made.state) {
+        (_, CallState::Failed) => Some(first_line(call.result().unwrap_or_default())),
+        (Some(Division::Subagent { .. }), _) => made.output.clone(),
         _ => None,
     };
-    let time = |name: &str| state.time[name].as_i64();
-    let state_seen = if answer_lost(part) { CallState::Failed } else { ended };
+    let state = if answer_lost(call) { CallState::Failed } else { made.state };
     ToolCall {
         input_hash,
         output,
-        exit: state.metadata["exit"].as_i64(),
-        began: time("start"),
-        ended: time("end"),
+        exit: made.exit,
+        began: made.began,
+        ended: made.ended,
         action,
         division,
-        ..ToolCall::new(id, tool, state_seen)
+        ..ToolCall::new(id, tool, state)
     }
 }
 
 /// Returns the action of a call, of a command its first line.
-fn action(tool: &str, state: &State, project: &Path) -> Action {
+fn action(call: &Call, project: &Path) -> Action {
     let relative = |path: &str| {
         let path = Path::new(path);
         path.strip_prefix(project).unwrap_or(path).to_string_lossy().into_owned()
     };
-    let named = |name: &str| state.input[name].as_str();
-    match (tool, named("command"), named("filePath")) {
+    let ToolCall { tool, input, .. } = &call.made;
+    match (tool.as_str(), input["command"].as_str(), input["filePath"].as_str()) {
         ("bash", Some(command), _) => Action::Ran(first_line(command)),
         ("read", _, Some(path)) => Action::Read(relative(path)),
         (tool, ..) if WRITING.contains(&tool) => {
-            let files = written(&state.input, &state.metadata);
+            let files = written(input, &call.metadata);
             Action::Wrote(files.iter().map(|path| relative(path)).collect())
         }
         _ => Action::Other,
@@ -378,14 +269,14 @@ fn action(tool: &str, state: &State, project: &Path) -> Action {
 }
 
 /// Returns the division of work that a call shows.
-fn divided(tool: &str, state: &State) -> Option<Division> {
-    match (tool, state.status.as_str()) {
-        ("todowrite", "completed") => {
-            let items = state.input["todos"].as_array()?.iter().filter_map(todo).collect();
+fn divided(call: &ToolCall) -> Option<Division> {
+    match (call.tool.as_str(), call.state) {
+        ("todowrite", CallState::Completed) => {
+            let items = call.input["todos"].as_array()?.iter().filter_map(todo).collect();
             Some(Division::Todos(items))
         }
         ("task", _) => {
-            let text = |name: &str| state.input[name].as_str().unwrap_or_default().to_owned();
+            let text = |name: &str| call.input[name].as_str().unwrap_or_default().to_owned();
             Some(Division::Subagent { title: text("description"), prompt: text("prompt") })
         }
         _ => None,
