@@ -1,10 +1,11 @@
 //! A stored message as its readers know it, whichever program wrote it. What a host sends is stored byte for byte, in
-//! the host's own shape; only [`opencode`] knows that shape, and every reader is given a [`Message`].
+//! the host's own shape; `stored/opencode.rs` alone knows that shape, and every reader is given a [`Message`].
 
 mod lenient;
 mod opencode;
 mod sections;
 mod unreadable;
+mod written;
 
 use serde_json::Value;
 

@@ -20,8 +20,8 @@ use callstack_recordings::{
     Format, Left, Parent, Recorded, RecordedPart, Recording, RecordingError,
 };
 
-use crate::opencode::decode;
-use stored::{body, body_aside, inside};
+use crate::opencode::shown;
+use stored::{inside, kept};
 
 pub use stored::{activities, decode_stored};
 
@@ -107,7 +107,7 @@ fn aside(recording: &Recording, left: &Left) -> PastAside {
         before: left.before,
         at: left.message.at,
         id: left.message.id.clone(),
-        json: body_aside(recording, &left.message),
+        json: kept(recording, &left.message, true).1.into_owned(),
     }
 }
 
@@ -150,7 +150,10 @@ fn handed_in(recording: &Recording) -> Option<(Status, String)> {
 
 /// Returns a message in its stored form, with the work that it shows.
 fn message(recording: &Recording, message: &Recorded) -> Option<PastMessage> {
-    let mut shown = decode(&body(recording, message), Path::new(&recording.project))?;
+    let (kept, json) = kept(recording, message, false);
+    let kept = Some(kept).filter(|kept| !kept.id.is_empty())?;
+    let mut shown = shown(&kept, Path::new(&recording.project));
+    shown.json = json.into_owned();
     let mut recorded = message.calls();
     for part in &mut shown.message.parts {
         if let PartBody::Tool(call) = &mut part.body

@@ -7,7 +7,7 @@ mod decode;
 mod host;
 
 pub(crate) use activities::{activities, thought};
-pub(crate) use decode::{decode, shown};
+pub(crate) use decode::shown;
 
 pub use calls::{Fate, Line, ModelCall, calls};
 pub use host::{HOST, OpenCode, read_requests, serve};

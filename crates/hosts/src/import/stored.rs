@@ -1,6 +1,5 @@
-//! The stored form of a recorded message: the shape of OpenCode's messages, which logs, search and evidence read, and
-//! beside it the records that it was read from, byte for byte. Messages that OpenCode itself exported are kept as
-//! they are.
+//! Recorded messages as they are stored: each as the [`Message`] that every reader knows, and beside it the records
+//! that it was read from, byte for byte. Messages that OpenCode itself exported are kept as they are.
 
 use std::borrow::Cow;
 use std::cell::LazyCell;
@@ -8,7 +7,9 @@ use std::path::Path;
 
 use callstack_core::evidence::{Action, Activity};
 use callstack_core::framing::Division;
-use callstack_core::stored::{Message, Part, PartBody, RECORDED, record_values};
+use callstack_core::stored::{
+    self, Asked, Author, Call, Message, Part, PartBody, Tokens, record_values,
+};
 use callstack_core::transcript::{CallState, MessageKind, Role, ToolCall};
 use callstack_engine::HostMessage;
 use callstack_recordings::tool_input::{edits, with_places};
@@ -16,71 +17,72 @@ use callstack_recordings::{Format, Recorded, RecordedPart, Recording, Usage, not
 use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
-use crate::opencode::{decode, shown, thought};
+use crate::opencode::{shown, thought};
 
 /// The deepest record that is kept as a value: readers take 128 levels, and need some for the JSON around it.
 const DEPTH: usize = 100;
 
-/// Returns the stored form of a message.
-pub(super) fn body(recording: &Recording, message: &Recorded) -> String {
-    kept_as(recording, message, "")
-}
-
-/// Returns the same for a message on a branch that was left, with a mark: its work does not count.
-pub(super) fn body_aside(recording: &Recording, message: &Recorded) -> String {
-    kept_as(recording, message, "\"left\":true,")
-}
-
-fn kept_as(recording: &Recording, message: &Recorded, standing: &str) -> String {
+/// Returns a message in its stored form, and that form. One on a branch that was left has a mark: its work does not
+/// count.
+pub(super) fn kept<'m>(
+    recording: &Recording,
+    message: &'m Recorded,
+    is_aside: bool,
+) -> (Message, Cow<'m, str>) {
     // A message that several calls of the model wrote was divided, and old versions do not record how a summary
     // ended.
     if let (Format::OpenCode, [record]) = (recording.format, &message.records[..])
         && record.matches("\"step-finish\"").count() <= 1
-        && (message.standing != MessageKind::Summary || is_summary(record))
     {
-        return record.clone();
-    }
-    let mut info = json!({
-        "id": message.id,
-        "sessionID": recording.session,
-        "role": match message.role {
-            Role::User => "user",
-            Role::Assistant => "assistant",
-        },
-    });
-    let mut add = |name: &str, value: Option<Value>| {
-        if let Some(value) = value {
-            info[name] = value;
+        let read = Message::read(record).unwrap_or_default();
+        if message.standing != MessageKind::Summary || read.kind() == MessageKind::Summary {
+            return (read, record.into());
         }
-    };
-    add("time", message.at.map(|at| json!({ "created": at })));
-    add("modelID", message.model.clone().map(Value::from));
-    add("tokens", message.usage.map(tokens));
-    add("error", message.broken_off.then(|| json!({ "name": "broken off" })));
+    }
+    let kept = neutral(recording, message, is_aside);
+    let records: Vec<_> = message.records.iter().map(|record| value(record)).collect();
+    let json = kept.to_stored(records.iter().map(AsRef::as_ref));
+    (kept, json.into())
+}
+
+/// Returns a message as every reader knows it.
+fn neutral(recording: &Recording, message: &Recorded, is_aside: bool) -> Message {
     let is_summary = message.standing == MessageKind::Summary;
-    add("summary", is_summary.then(|| Value::from(true)));
-    add("finish", is_summary.then(|| Value::from("stop")));
-    let mut parts: Vec<Value> = Vec::new();
-    if message.standing == MessageKind::CompactionRequest {
-        parts.push(json!({ "type": "compaction" }));
+    let asks = message.standing == MessageKind::CompactionRequest;
+    let request = asks.then(|| {
+        let asked = Asked::Compaction { kept_from: None };
+        let id = format!("{}-1", message.id);
+        PartBody::Asked(asked, json!({ "type": "compaction", "id": id }))
+    });
+    let bodies = request.into_iter().chain(message.parts.iter().map(|it| body(message, it)));
+    let parts =
+        bodies.zip(1..).map(|(body, place)| Part { id: format!("{}-{place}", message.id), body });
+    Message {
+        id: message.id.clone(),
+        session: Some(recording.session.clone()),
+        author: Some(match message.role {
+            Role::User => Author::User,
+            Role::Assistant => Author::Assistant,
+        }),
+        created: message.at,
+        model: message.model.clone(),
+        tokens: message.usage.map(tokens).unwrap_or_default(),
+        error: message.broken_off.then(|| json!({ "name": "broken off" })),
+        is_summary,
+        finish: is_summary.then(|| "stop".to_owned()),
+        parts: Some(parts.collect()),
+        recording: Some(stored::Recording {
+            by: Some(recording.format.host().to_owned()),
+            is_aside,
+            actions: actions(recording, message),
+        }),
+        ..Message::default()
     }
-    parts.extend(message.parts.iter().map(|it| part(message, it)));
-    for (place, part) in parts.iter_mut().enumerate() {
-        part["id"] = format!("{}-{}", message.id, place + 1).into();
-    }
-    let (by, parts) = (Value::from(recording.format.host()), Value::from(parts));
-    let actions = actions(recording, message);
-    let records: Vec<_> = message.records.iter().map(|record| kept(record)).collect();
-    let records = records.join(",");
-    format!(
-        "{{\"info\":{info},\"parts\":{parts},\
-         \"{RECORDED}\":{{\"by\":{by},{standing}\"actions\":{actions},\"records\":[{records}]}}}}"
-    )
 }
 
 /// Returns a record as a value, byte for byte: compression then finds the common text with the parts, so that the
 /// record takes next to no room. One that is no JSON, or nests too deeply, becomes a text.
-fn kept(record: &str) -> Cow<'_, str> {
+fn value(record: &str) -> Cow<'_, str> {
     let is_value = record.starts_with('{')
         && record.ends_with('}')
         && depth(record) <= DEPTH
@@ -106,56 +108,47 @@ fn depth(json: &str) -> usize {
     deepest
 }
 
-/// Whether a stored message of OpenCode is read as a summary.
-fn is_summary(record: &str) -> bool {
-    let shown = decode(record, Path::new(""));
-    shown.is_some_and(|shown| shown.message.standing == MessageKind::Summary)
+fn tokens(usage: Usage) -> Tokens {
+    Tokens {
+        input: Some(usage.input.saturating_sub(usage.cached)),
+        output: Some(usage.output),
+        cache_read: Some(usage.cached),
+        cache_written: Some(0),
+        ..Tokens::default()
+    }
 }
 
-fn tokens(usage: Usage) -> Value {
-    let uncached = usage.input.saturating_sub(usage.cached);
-    json!({
-        "input": uncached,
-        "output": usage.output,
-        "cache": { "read": usage.cached, "write": 0 },
-    })
-}
-
-fn part(message: &Recorded, part: &RecordedPart) -> Value {
+fn body(message: &Recorded, part: &RecordedPart) -> PartBody {
     match part {
         RecordedPart::Text { text, synthetic } => {
-            json!({ "type": "text", "text": text, "synthetic": synthetic })
+            PartBody::Text { text: text.clone(), synthetic: *synthetic, ignored: false }
         }
-        RecordedPart::Reasoning(text) => json!({ "type": "reasoning", "text": text }),
+        RecordedPart::Reasoning(text) => PartBody::Reasoning { text: text.clone(), sealed: false },
         RecordedPart::File { name, mime } => {
-            json!({ "type": "file", "filename": name, "mime": mime })
+            PartBody::File { name: Some(name.clone()), mime: Some(mime.clone()) }
         }
-        RecordedPart::Call(call) => json!({
-            "type": "tool",
-            "callID": call.id,
-            "tool": call.tool,
-            "state": state(message, call),
-        }),
+        RecordedPart::Call(recorded) => PartBody::Call(Box::new(call(message, recorded))),
     }
 }
 
-fn state(message: &Recorded, call: &ToolCall) -> Value {
-    let (status, answer) = match call.state {
-        CallState::Open => ("running", None),
-        CallState::Completed => ("completed", Some("output")),
-        CallState::Failed => ("error", Some("error")),
+/// Returns a call without its meaning, which stands among the actions of its message.
+fn call(message: &Recorded, call: &ToolCall) -> Call {
+    let status = match call.state {
+        CallState::Open => "running",
+        CallState::Completed => "completed",
+        CallState::Failed => "error",
     };
-    let mut state = json!({ "status": status, "input": call.input });
-    if let (Some(name), Some(output)) = (answer, &call.output) {
-        state[name] = output.as_str().into();
-    }
-    if let (Some(start), Some(end)) = (message.at, call.ended) {
-        state["time"] = json!({ "start": start, "end": end });
-    }
-    if let Some(exit) = call.exit {
-        state["metadata"] = json!({ "exit": exit });
-    }
-    state
+    let times = message.at.zip(call.ended);
+    let made = ToolCall {
+        input: call.input.clone(),
+        output: call.output.clone().filter(|_| call.state != CallState::Open),
+        exit: call.exit,
+        began: times.map(|(began, _)| began),
+        ended: times.map(|(_, ended)| ended),
+        ..ToolCall::new(call.id.as_str(), call.tool.as_str(), call.state)
+    };
+    let metadata = call.exit.map_or(Value::Null, |exit| json!({ "exit": exit }));
+    Call { made, status: Some(status.to_owned()), metadata, ..Call::default() }
 }
 
 /// Returns the actions of a message's calls, by their ids; none for those without one.
@@ -248,3 +241,7 @@ fn noted(call: &str, records: &[Value]) -> Value {
     let record = records.iter().find(answers);
     noted_in(record.map_or(&Value::Null, |record| &record["toolUseResult"]))
 }
+
+#[cfg(test)]
+#[path = "stored_tests.rs"]
+mod tests;
