@@ -3,6 +3,7 @@
 
 pub(crate) mod doctor;
 pub(crate) mod import;
+pub(crate) mod presets;
 pub(crate) mod replay;
 pub(crate) mod trust;
 pub(crate) mod user_settings;
@@ -24,6 +25,7 @@ pub(crate) const TABLE: &[Operation<Machine>] = &[
     Operation::of::<doctor::Doctor>(),
     Operation::of::<import::Import>(),
     Operation::of::<replay::Measure>(),
+    Operation::of::<presets::Presets>(),
 ];
 
 /// The machine as a command finds it: its folders, and the person at the terminal, to whom long work shows its

@@ -1,5 +1,4 @@
 use callstack_core::frame::Status;
-use callstack_core::secrets::mask;
 use callstack_engine::EngineError;
 use callstack_engine::operation::Answer;
 use serde_json::{Value, json};
@@ -83,7 +82,7 @@ pub(crate) fn print_planned(output: &mut Output, answer: &Answer) -> Result<(), 
             let handle = planned["handle"].as_str().unwrap_or_default();
             let title = planned["title"].as_str().unwrap_or_default();
             page.put(style(Status::Planned), callstack_engine::tree::sign(Status::Planned));
-            page.put(PLAIN, &format!(" {handle} {}", mask(title))).end();
+            page.put(PLAIN, &format!(" {handle} {title}")).end();
         }
     })
 }

@@ -1,14 +1,14 @@
 use std::collections::BTreeMap;
 
-use callstack_engine::presets::{Preset, PresetFrame, preset, presets};
-use callstack_engine::{EngineError, path_text};
+use callstack_engine::EngineError;
 use clap::Subcommand;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::plan::print_planned;
 use crate::args::NewStore;
 use crate::error::CommandError;
 use crate::invocation::Invocation;
+use crate::operations::presets::{Presets, PresetsParams, ShownPreset, ShownPresetFrame};
 use crate::output::Output;
 use crate::page::{BOLD, DIM, PLAIN, Page};
 
@@ -52,30 +52,34 @@ pub(crate) fn run(
 ) -> Result<(), CommandError> {
     match &args.action {
         Action::List => {
-            let all = presets(&invocation.place.existing_or_new()?)?;
-            let value: Vec<Value> = all.values().flatten().map(data).collect();
-            output.either(&value.into(), |page| {
-                for preset in all.values().flatten() {
+            let found = invocation.on_machine::<Presets>(output, PresetsParams::default())?;
+            output.either(&json!(found.presets), |page| {
+                for preset in &found.presets {
                     head(page, preset);
                 }
             })?;
-            for error in all.values().filter_map(|preset| preset.as_ref().err()) {
-                output.remark(&error.message);
+            for unusable in &found.unusable {
+                output.remark(&unusable.error);
             }
             Ok(())
         }
         Action::Show { name } => {
-            let preset = preset(&invocation.place.existing_or_new()?, name)?;
-            output.either(&data(&preset), |page| {
-                head(page, &preset);
-                draw(page, &preset.frames, 1);
-            })
+            let params = PresetsParams { name: Some(name.clone()), values: None };
+            let found = invocation.on_machine::<Presets>(output, params)?.presets;
+            for preset in &found {
+                output.either(&json!(preset), |page| {
+                    head(page, preset);
+                    draw(page, &preset.frames, 1);
+                })?;
+            }
+            Ok(())
         }
         Action::Apply { name, values, parent, new } => {
             let values: BTreeMap<String, String> =
                 values.iter().map(|given| pair(given)).collect::<Result<_, _>>()?;
             // A preset that can't be filled is refused before a store is made.
-            preset(&invocation.place.existing_or_new()?, name)?.filled(&values)?;
+            let params = PresetsParams { name: Some(name.clone()), values: Some(values.clone()) };
+            invocation.on_machine::<Presets>(output, params)?;
             let engine = invocation.engine_or_new(*new, output)?;
             let arguments = json!({"name": name, "values": values, "parent": parent});
             let answer = invocation.run(&engine, "stack_preset", arguments)?;
@@ -93,30 +97,15 @@ fn pair(given: &str) -> Result<(String, String), EngineError> {
         })
 }
 
-fn data(preset: &Preset) -> Value {
-    json!({
-        "name": preset.name,
-        "description": preset.description,
-        "values": preset.placeholders(),
-        "file": preset.file.as_deref().map(path_text),
-        "frames": preset.frames.iter().map(frame).collect::<Vec<_>>(),
-    })
-}
-
-fn frame(of: &PresetFrame) -> Value {
-    let children: Vec<Value> = of.children.iter().map(frame).collect();
-    json!({"title": of.title, "criteria": of.criteria, "children": children})
-}
-
-fn head(page: &mut Page, preset: &Preset) {
+fn head(page: &mut Page, preset: &ShownPreset) {
     page.put(BOLD, &preset.name);
-    for name in preset.placeholders() {
+    for name in &preset.values {
         page.put(PLAIN, &format!(" {name}=…"));
     }
     page.put(DIM, &format!("  {}", preset.description)).end();
 }
 
-fn draw(page: &mut Page, frames: &[PresetFrame], depth: usize) {
+fn draw(page: &mut Page, frames: &[ShownPresetFrame], depth: usize) {
     for frame in frames {
         let indent = "  ".repeat(depth);
         page.put(PLAIN, &indent).put(PLAIN, "○ ").put(PLAIN, &frame.title).end();
