@@ -90,6 +90,7 @@ pub use import::{ImportSource, ImportSummary, Skipped};
 pub use kernel::configuration::{Configured, Source};
 pub use log::{LogEntry, LogPart, LogRequest, LoggedMessage, WholeLog};
 pub use manager::FrameStateManager;
+pub use operations::figures::{Estimate, Figures, RequestFigures};
 pub use operations::settings::{SettingEntry, SettingsOutput};
 pub use operations::summarizer::{SummarizerOutput, SummarizerWord};
 pub use path_text::path_text;

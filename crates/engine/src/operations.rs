@@ -7,6 +7,7 @@ mod compaction;
 mod consolidate;
 mod end;
 mod export;
+pub(crate) mod figures;
 pub(crate) mod go;
 mod inspect;
 mod log;

@@ -1,11 +1,8 @@
-use std::collections::BTreeMap;
-
 use callstack_core::cost::NEW;
-use callstack_core::saving::Saving;
-use callstack_engine::saving::Savings;
-use callstack_engine::tree::{of_session, sign};
-use callstack_engine::{Engine, FrameMetadata};
-use serde_json::{Value, json};
+use callstack_engine::tree::sign;
+use callstack_engine::{Figures, FrameMetadata, RequestFigures};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
 
 use crate::error::CommandError;
 use crate::invocation::Invocation;
@@ -28,29 +25,35 @@ pub(crate) struct StatusArgs {
     reveal: bool,
 }
 
+/// The data of `stack_status`, as far as they are shown.
+#[derive(Deserialize)]
+struct Status {
+    session: String,
+    stack: Vec<FrameMetadata>,
+    counts: Map<String, Value>,
+    requests: RequestFigures,
+    imported: Option<Imported>,
+}
+
+#[derive(Deserialize)]
+struct Imported {
+    sessions: u64,
+}
+
 pub(crate) fn run(
     args: &StatusArgs,
     invocation: &Invocation<'_>,
     output: &mut Output,
 ) -> Result<(), CommandError> {
     let engine = invocation.engine()?;
-    let mut data = invocation.run_revealing(args.reveal, &engine, "stack_status", json!({}))?.data;
-    let session = data["session"].as_str().unwrap_or_default().to_owned();
-    let savings = engine.savings(&session)?;
-    data["requests"] = requests(&savings);
     let is_narrowed = invocation.names_a_session();
-    if is_narrowed {
-        data["counts"] = json!(counted_in(&engine, &session)?);
-    }
-    let imported = if is_narrowed { 0 } else { engine.imported_sessions()? };
-    if imported > 0 {
-        data["imported"] = json!({ "sessions": imported, "measured": false });
-    }
-    let stack: Vec<FrameMetadata> = serde_json::from_value(data["stack"].clone())
-        .map_err(|error| CommandError::of_shape(&error))?;
+    let arguments = json!({"own": is_narrowed, "figures": true});
+    let data = invocation.run_revealing(args.reveal, &engine, "stack_status", arguments)?.data;
+    let status: Status =
+        serde_json::from_value(data.clone()).map_err(|error| CommandError::of_shape(&error))?;
+    let (stack, requests) = (&status.stack, &status.requests);
     output.either(&data, |page| {
-        let session = data["session"].as_str().unwrap_or_default();
-        page.put(DIM, &format!("session {session}")).end();
+        page.put(DIM, &format!("session {}", status.session)).end();
         for (depth, frame) in stack.iter().enumerate() {
             let last = depth + 1 == stack.len();
             page.put(PLAIN, &"  ".repeat(depth)).put(style(frame.status), sign(frame.status));
@@ -64,83 +67,68 @@ pub(crate) fn run(
             page.put(PLAIN, "no frame is open").end();
         }
         let whole = if is_narrowed { "in this session" } else { "in all" };
-        page.put(DIM, &counts(whole, &data["counts"])).end();
-        if imported > 0 {
-            let sessions = counted(imported, "imported session");
+        page.put(DIM, &counts(whole, &status.counts)).end();
+        if let Some(imported) = &status.imported {
+            let sessions = counted(imported.sessions, "imported session");
             let way = "`callstack replay FILE…` tells what frames would have saved";
             page.put(DIM, &format!("{sessions}, not measured: {way}")).end();
         }
-        if savings.session.requests > 0 {
-            page.put(DIM, &line("this session", &savings.session)).end();
+        if requests.session.requests > 0 {
+            page.put(DIM, &line("this session", &requests.session)).end();
         }
-        if savings.below > 0 {
-            let who = format!("with {}", counted(savings.below, "subagent"));
-            page.put(DIM, &line(&who, &savings.total)).end();
+        if requests.subagents > 0 {
+            let who = format!("with {}", counted(requests.subagents, "subagent"));
+            page.put(DIM, &line(&who, &requests.total)).end();
         }
-    })
-}
-
-/// Returns the requests for programs. Bills are in tokens of input.
-fn requests(savings: &Savings) -> Value {
-    let of = |saving: &Saving| {
-        let bill = |hundredths: u64| hundredths as f64 / 100.0;
-        json!({
-            "requests": saving.requests,
-            "sent": saving.sent,
-            "billed": bill(saving.billed_hundredths),
-            "estimatedWithout": {
-                "sent": saving.sent_without,
-                "billed": bill(saving.billed_without_hundredths),
-            },
-        })
-    };
-    json!({
-        "session": of(&savings.session),
-        "subagents": savings.below,
-        "total": of(&savings.total),
     })
 }
 
 /// Returns a line such as "this session: 12 requests, 60,000 tokens sent, billed as 20,000 …; the same without …".
-fn line(who: &str, saving: &Saving) -> String {
-    let bill = |hundredths: u64| thousands(hundredths / 100);
-    let (billed, without) = (saving.billed_hundredths, saving.billed_without_hundredths);
+fn line(who: &str, figures: &Figures) -> String {
+    let (billed, without) = (figures.billed, figures.estimated_without.billed);
     let line = format!(
         "{who}: {}, {} tokens sent, billed as {} (new ones count 1.25, cached ones 0.1); the \
          same without callstack, estimated: {} and {} (bill {})",
-        counted(saving.requests, "request"),
-        thousands(saving.sent),
-        bill(billed),
-        thousands(saving.sent_without),
-        bill(without),
-        change(without, billed)
+        counted(figures.requests, "request"),
+        thousands(figures.sent),
+        thousands(tokens(billed)),
+        thousands(figures.estimated_without.sent),
+        thousands(tokens(without)),
+        change(hundredths(without), hundredths(billed))
     );
-    let line = if billed == saving.sent * NEW as u64 && saving.sent > 0 {
+    let line = if hundredths(billed) == figures.sent * NEW as u64 && figures.sent > 0 {
         format!("{line}; the provider reports no cached ones")
     } else {
         line
     };
     if billed > without {
-        format!("{line}. Frames have cost {} tokens more than they saved", bill(billed - without))
+        format!(
+            "{line}. Frames have cost {} tokens more than they saved",
+            thousands(tokens(billed - without))
+        )
     } else {
         line
     }
 }
 
-/// Returns the number of frames of each status in a session, including those below its own.
-fn counted_in(engine: &Engine, session: &str) -> Result<BTreeMap<String, u64>, CommandError> {
-    let mut counts = BTreeMap::new();
-    for line in of_session(&engine.tree(None)?, session).0 {
-        *counts.entry(line.status().to_owned()).or_default() += 1;
-    }
-    Ok(counts)
+/// Returns a bill in hundredths of a token, in which it was counted.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "bills are far below 2^52, and none is negative"
+)]
+fn hundredths(bill: f64) -> u64 {
+    (bill * 100.0).round() as u64
 }
 
-fn counts(whole: &str, counts: &Value) -> String {
+/// Returns a bill in whole tokens.
+fn tokens(bill: f64) -> u64 {
+    hundredths(bill) / 100
+}
+
+fn counts(whole: &str, counts: &Map<String, Value>) -> String {
     let parts: Vec<String> = counts
-        .as_object()
-        .into_iter()
-        .flatten()
+        .iter()
         .map(|(status, count)| format!("{count} {}", status.replace('_', " ")))
         .collect();
     format!("{whole}: {}", if parts.is_empty() { "none".to_owned() } else { parts.join(", ") })

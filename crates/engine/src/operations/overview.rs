@@ -8,6 +8,7 @@ use callstack_store::{StatusCounts, View};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::figures::RequestFigures;
 use crate::call::Reply;
 use crate::engine::Engine;
 use crate::error::EngineError;
@@ -28,6 +29,16 @@ pub(crate) struct NoParams {}
 /// `stack_status`.
 pub(crate) struct StatusOf;
 
+/// Arguments of `stack_status`.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct StatusParams {
+    /// Count only the frames of the session, and those below them
+    own: Option<bool>,
+    /// Also the figures of the session's requests, and the number of imported sessions
+    figures: Option<bool>,
+}
+
 /// The open frames of a session, with those right below each.
 #[derive(Clone, Serialize, JsonSchema)]
 pub(crate) struct StatusOutput {
@@ -38,6 +49,20 @@ pub(crate) struct StatusOutput {
     tree: Vec<TreeEntry>,
     /// Number of frames of each status
     counts: BTreeMap<String, u64>,
+    /// Figures of the session's requests
+    #[serde(skip_serializing_if = "Option::is_none")]
+    requests: Option<RequestFigures>,
+    /// Imported sessions, if there are any
+    #[serde(skip_serializing_if = "Option::is_none")]
+    imported: Option<ImportedSessions>,
+}
+
+/// Sessions that were imported. They are only counted.
+#[derive(Clone, Serialize, JsonSchema)]
+struct ImportedSessions {
+    sessions: u64,
+    /// Always false: what frames would have saved in them is measured elsewhere
+    measured: bool,
 }
 
 /// A frame of the tree.
@@ -65,13 +90,14 @@ impl Operate for StatusOf {
     const ACCESS: Access = Access::Read;
     const REPEATED: Repeated = Repeated::Runs;
     const CALLERS: &'static [CallerKind] = EVERYBODY;
-    type Params = NoParams;
+    const TERMINAL_ARGUMENTS: &'static [&'static str] = &["own", "figures"];
+    type Params = StatusParams;
     type Output = StatusOutput;
 
     fn run(
         engine: &Engine,
         caller: &Caller,
-        _: NoParams,
+        params: StatusParams,
     ) -> Result<Reply<Self::Output>, EngineError> {
         // Nobody works in a session that was only read from a recording.
         let is_recorded = engine.kernel.read(|view| view.is_recorded(&caller.session))?;
@@ -80,7 +106,13 @@ impl Operate for StatusOf {
             let (children, hidden) = around(view, &caller.session, &stack)?;
             Ok::<_, EngineError>((children, hidden, view.all_counts()?, view.left_open()?))
         })?;
-        let counts = Counts { of: counts, left_open: left_open.len() as u64 };
+        let own = params.own == Some(true);
+        let counts = if own {
+            let all = engine.tree(None)?;
+            Counts::of(tree::of_session(&all, &caller.session).0)
+        } else {
+            Counts { of: counts, left_open: left_open.len() as u64 }
+        };
         let lines = tree::drawn(children, stack.last().map(|frame| frame.num), &left_open);
         let mut text = String::new();
         if stack.is_empty() {
@@ -94,7 +126,7 @@ impl Operate for StatusOf {
             // Writing to a string can't fail.
             let _ = writeln!(text, "{count} more right below {frame}: {tool} shows all.");
         }
-        text.push_str(&counts.sentence());
+        text.push_str(&counts.sentence(if own { "In this session" } else { "In all" }));
         let metadata = |frame| Ok(engine.metadata(frame)?.spoken(engine.dialect()));
         let open: Vec<_> = stack.iter().map(metadata).collect::<Result<_, EngineError>>()?;
         let data = StatusOutput {
@@ -102,8 +134,22 @@ impl Operate for StatusOf {
             stack: open,
             tree: lines.iter().map(TreeEntry::of).collect(),
             counts: counts.each().collect(),
+            requests: None,
+            imported: None,
         };
+        let data =
+            if params.figures == Some(true) { data.with_figures(engine, own)? } else { data };
         Ok(Reply::new("status", text, data))
+    }
+}
+
+impl StatusOutput {
+    /// Adds the figures of the session's requests and, unless only the session counts, the imported sessions.
+    fn with_figures(self, engine: &Engine, own: bool) -> Result<Self, EngineError> {
+        let requests = Some(RequestFigures::of(&engine.savings(&self.session)?));
+        let sessions = if own { 0 } else { engine.imported_sessions()? };
+        let imported = ImportedSessions { sessions, measured: false };
+        Ok(Self { requests, imported: (sessions > 0).then_some(imported), ..self })
     }
 }
 
@@ -161,6 +207,15 @@ struct Counts {
 }
 
 impl Counts {
+    fn of<'l>(lines: impl IntoIterator<Item = &'l TreeLine>) -> Self {
+        let mut counts = Self { of: StatusCounts::new(), left_open: 0 };
+        for line in lines {
+            *counts.of.entry(line.frame.status).or_default() += 1;
+            counts.left_open += u64::from(line.left_open);
+        }
+        counts
+    }
+
     /// Returns each status and its number of frames; those left open in imported sessions count as `imported` instead
     /// of in progress.
     fn each(&self) -> impl Iterator<Item = (String, u64)> {
@@ -173,10 +228,10 @@ impl Counts {
     }
 
     /// Returns the numbers as text, such as "In all: 1 planned, 2 completed."
-    fn sentence(&self) -> String {
+    fn sentence(&self, of: &str) -> String {
         let counts: Vec<_> =
             self.each().map(|(status, count)| format!("{count} {status}")).collect();
-        format!("In all: {}.", if counts.is_empty() { "none".into() } else { counts.join(", ") })
+        format!("{of}: {}.", if counts.is_empty() { "none".into() } else { counts.join(", ") })
     }
 }
 
@@ -199,22 +254,17 @@ impl Operate for Tree {
         _: NoParams,
     ) -> Result<Reply<Self::Output>, EngineError> {
         let lines = engine.tree(Some(&caller.session))?;
-        let mut counts = StatusCounts::new();
-        for line in &lines {
-            *counts.entry(line.frame.status).or_default() += 1;
-        }
-        let left_open = lines.iter().filter(|line| line.left_open).count() as u64;
-        let imported = match left_open {
+        let counts = Counts::of(&lines);
+        let imported = match counts.left_open {
             0 => String::new(),
             _ => format!("  {} imported, never ended", tree::LEFT_OPEN),
         };
-        let counts = Counts { of: counts, left_open };
         let deepest = lines.iter().map(|line| line.frame.depth + 1).max().unwrap_or(0);
         let text = format!(
             "{}\n○ planned  ▶ in progress  ✓ completed  ✗ failed  ‖ blocked  ⊘ invalidated{imported}\n\
              {} Levels: {deepest}.",
             tree::plain(&lines),
-            counts.sentence()
+            counts.sentence("In all")
         );
         Ok(Reply::new("tree", text, engine.state()?.spoken(engine.dialect())))
     }
