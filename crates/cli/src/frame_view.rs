@@ -1,12 +1,9 @@
 //! A frame on a page: its outcome, and where to read more.
 
-use std::collections::BTreeSet;
-
 use callstack_core::evidence::CheckRun;
-use callstack_core::frame::{Frame, FrameNum, Status};
-use callstack_core::secrets::mask;
-use callstack_engine::FrameMetadata;
+use callstack_core::frame::Status;
 use callstack_engine::tree::{LEFT_OPEN, sign};
+use callstack_engine::{FrameMetadata, NearFrames};
 use callstack_replay::lines_of;
 
 use crate::page::{BAD, BOLD, DIM, GOOD, PLAIN, Page, WARN, columns, fitted, style, took, when};
@@ -20,22 +17,18 @@ const CRITERIA: usize = 8;
 /// A frame and its neighbours.
 #[derive(Debug)]
 pub(crate) struct FrameView<'a> {
-    /// The frame; its secrets are masked unless they are to be shown.
+    /// The frame.
     pub(crate) frame: &'a FrameMetadata,
-    /// The frame above it.
-    pub(crate) parent: Option<&'a Frame>,
-    /// Frames below it, in the order in which they are shown.
-    pub(crate) children: Vec<&'a Frame>,
-    /// The frames among all of these that never ended in imported sessions.
-    pub(crate) left_open: BTreeSet<FrameNum>,
+    /// The frames around it.
+    pub(crate) near: &'a NearFrames,
+    /// Whether it never ended in an imported session.
+    pub(crate) left_open: bool,
     /// Files that were changed since the frame ended, with the kind of change.
     pub(crate) changed_since: Vec<(String, String)>,
     /// The reason why the steps of the ended frame are still sent; empty if they are not.
     pub(crate) still_sent: &'a str,
     /// Whether to show the recorded evidence, too.
     pub(crate) evidence: bool,
-    /// Whether to show secrets as they are.
-    pub(crate) reveal: bool,
     /// The present time in milliseconds since 1970.
     pub(crate) now: i64,
     /// Columns of the terminal, if there is one.
@@ -62,21 +55,16 @@ impl FrameView<'_> {
         self.foot(page);
     }
 
-    fn safe(&self, text: &str) -> String {
-        if self.reveal { text.to_owned() } else { mask(text).into_owned() }
-    }
-
     fn head(&self, page: &mut Page) {
         let frame = self.frame;
-        let left_open = frame.handle.parse().is_ok_and(|num| self.left_open.contains(&num));
-        if left_open {
+        if self.left_open {
             page.put(DIM, LEFT_OPEN);
         } else {
             page.put(style(frame.status), sign(frame.status));
         }
         page.put(PLAIN, &format!(" {} ", frame.handle)).put(BOLD, &frame.title).end();
         let begun = frame.begun_at.unwrap_or(frame.created_at);
-        let status = if left_open { "imported, never ended" } else { frame.status.as_str() };
+        let status = if self.left_open { "imported, never ended" } else { frame.status.as_str() };
         let mut about = vec![status.replace('_', " ")];
         match frame.ended_at {
             Some(ended) => {
@@ -92,9 +80,8 @@ impl FrameView<'_> {
             about.push(format!("session {session}"));
         }
         page.put(DIM, &format!("  {}", about.join(" · "))).end();
-        if let Some(parent) = self.parent {
-            let title = self.safe(&parent.identity.title);
-            page.put(DIM, &format!("  below {} {title}", parent.num)).end();
+        if let Some(above) = &self.near.above {
+            page.put(DIM, &format!("  below {} {}", above.handle, above.title)).end();
         }
         if !self.still_sent.is_empty() {
             page.put(WARN, &format!("  still sent: {}", self.still_sent)).end();
@@ -194,26 +181,23 @@ impl FrameView<'_> {
     }
 
     fn below(&self, page: &mut Page) {
-        if self.children.is_empty() {
+        if self.near.below.is_empty() {
             return;
         }
         heading(page, "Below it");
-        for child in &self.children {
-            let left_open = self.left_open.contains(&child.num);
-            let until = if left_open { child.updated_at } else { self.now };
+        for child in &self.near.below {
             let took = match child.status {
                 Status::Planned => String::new(),
-                _ => format!("  {}", took(child.worked(until))),
+                _ => format!("  {}", took(child.worked_ms)),
             };
-            let title = self.safe(&child.identity.title);
             let room = self.width.unwrap_or(UNBOUNDED).saturating_sub(columns(&took) + 10);
-            let (style, sign) = if left_open {
+            let (style, sign) = if child.imported {
                 (DIM, LEFT_OPEN)
             } else {
                 (style(child.status), sign(child.status))
             };
             page.put(PLAIN, "  ").put(style, sign);
-            page.put(PLAIN, &format!(" {} {}", child.num, fitted(&title, room.max(8))));
+            page.put(PLAIN, &format!(" {} {}", child.handle, fitted(&child.title, room.max(8))));
             page.put(DIM, &took).end();
         }
     }
@@ -255,13 +239,6 @@ impl FrameView<'_> {
             page.end().put(DIM, &ways.join(", ")).end();
         }
     }
-}
-
-/// Returns a frame's parent and its children, from the whole tree.
-pub(crate) fn neighbours(frames: &[Frame], num: FrameNum) -> (Option<&Frame>, Vec<&Frame>) {
-    let above = frames.iter().find(|it| it.num == num).and_then(Frame::shown_below);
-    let parent = frames.iter().find(|it| Some(it.num) == above);
-    (parent, frames.iter().filter(|it| it.shown_below() == Some(num)).collect())
 }
 
 fn heading(page: &mut Page, name: &str) {

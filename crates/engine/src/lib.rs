@@ -91,6 +91,7 @@ pub use kernel::configuration::{Configured, Source};
 pub use log::{LogEntry, LogPart, LogRequest, LoggedMessage, WholeLog};
 pub use manager::FrameStateManager;
 pub use operations::figures::{Estimate, Figures, RequestFigures};
+pub use operations::near::{InheritedPins, NearFrame, NearFrames};
 pub use operations::settings::{SettingEntry, SettingsOutput};
 pub use operations::summarizer::{SummarizerOutput, SummarizerWord};
 pub use path_text::path_text;

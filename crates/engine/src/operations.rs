@@ -12,6 +12,7 @@ pub(crate) mod go;
 mod inspect;
 mod log;
 mod missing_results;
+pub(crate) mod near;
 mod overview;
 mod plan;
 mod preset;

@@ -1,8 +1,11 @@
-use callstack_engine::{Engine, FrameMetadata};
+use std::collections::BTreeMap;
+
+use callstack_engine::{FrameMetadata, NearFrames, SystemWorld, World as _};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::error::CommandError;
-use crate::frame_view::{FrameView, neighbours};
+use crate::frame_view::FrameView;
 use crate::invocation::Invocation;
 use crate::output::Output;
 use crate::page::Page;
@@ -29,56 +32,52 @@ pub(crate) fn run(
     output: &mut Output,
 ) -> Result<(), CommandError> {
     let engine = invocation.engine()?;
-    let arguments = json!({"frame": args.frame});
+    let arguments = json!({"frame": args.frame, "near": true});
     let answer =
         invocation.run_revealing(args.reveal, &engine, "stack_frame_details", arguments)?;
-    let look = Look { evidence: args.evidence, reveal: args.reveal, width: output.width() };
     let mut page = Page::default();
-    draw(&engine, &answer.data, &look, &mut page)?;
+    draw(&answer.data, args.evidence, output.width(), &mut page)?;
     output.either(&answer.data, |out| out.append(&page))
 }
 
-/// How a frame is shown.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Look {
-    /// Whether with the recorded evidence.
-    pub(crate) evidence: bool,
-    /// Whether with secrets as they are.
-    pub(crate) reveal: bool,
-    /// Columns of the terminal, if there is one.
-    pub(crate) width: Option<usize>,
+/// The data of `stack_frame_details`, as far as they are shown.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Details {
+    #[serde(flatten)]
+    frame: FrameMetadata,
+    still_sent: Option<StillSent>,
+    #[serde(default)]
+    changed_artifacts: BTreeMap<String, String>,
+    #[serde(default)]
+    imported: bool,
+    #[serde(default)]
+    near: NearFrames,
 }
 
-/// Draws a frame from the data of `stack_frame_details`.
+#[derive(Deserialize)]
+struct StillSent {
+    told: String,
+}
+
+/// Draws a frame from the data of `stack_frame_details`, on a terminal with that many columns, if there is one.
 pub(crate) fn draw(
-    engine: &Engine,
     data: &Value,
-    look: &Look,
+    evidence: bool,
+    width: Option<usize>,
     page: &mut Page,
 ) -> Result<(), CommandError> {
-    let frame: FrameMetadata =
+    let details: Details =
         serde_json::from_value(data.clone()).map_err(|error| CommandError::of_shape(&error))?;
-    let changed_since = data["changedArtifacts"].as_object().into_iter().flatten();
-    let changed_since = changed_since
-        .map(|(path, since)| (path.clone(), since.as_str().unwrap_or_default().to_owned()));
-    let lines = engine.tree(None)?;
-    let left_open = lines.iter().filter(|line| line.left_open).map(|line| line.frame.num).collect();
-    let frames: Vec<_> = lines.into_iter().map(|line| line.frame).collect();
-    let (parent, children) = match frame.handle.parse() {
-        Ok(num) => neighbours(&frames, num),
-        Err(_) => (None, Vec::new()),
-    };
     let view = FrameView {
-        frame: &frame,
-        parent,
-        children,
-        left_open,
-        changed_since: changed_since.collect(),
-        still_sent: data["stillSent"]["told"].as_str().unwrap_or_default(),
-        evidence: look.evidence,
-        reveal: look.reveal,
-        now: engine.world().now(),
-        width: look.width,
+        frame: &details.frame,
+        near: &details.near,
+        left_open: details.imported,
+        changed_since: details.changed_artifacts.into_iter().collect(),
+        still_sent: details.still_sent.as_ref().map_or("", |still_sent| &still_sent.told),
+        evidence,
+        now: SystemWorld.now(),
+        width,
     };
     view.draw(page);
     Ok(())

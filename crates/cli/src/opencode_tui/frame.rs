@@ -19,14 +19,10 @@ pub(super) fn described(
     session: Option<&str>,
     frame: &str,
 ) -> Result<Value, CommandError> {
-    let data = open.run(session, "stack_frame_details", json!({"frame": frame}))?.data;
+    let data =
+        open.run(session, "stack_frame_details", json!({"frame": frame, "near": true}))?.data;
     let mut page = Page::default();
-    show::draw(
-        open,
-        &data,
-        &show::Look { width: Some(WIDTH), ..show::Look::default() },
-        &mut page,
-    )?;
+    show::draw(&data, false, Some(WIDTH), &mut page)?;
     let frame: FrameMetadata =
         serde_json::from_value(data.clone()).map_err(|error| CommandError::of_shape(&error))?;
     let active = match session {

@@ -9,6 +9,7 @@ use callstack_core::text::format_duration;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::near::NearFrames;
 use super::rows::{Around, AroundHandles, Rows};
 use crate::call::Reply;
 use crate::engine::Engine;
@@ -32,6 +33,17 @@ pub(crate) struct LookParams {
 /// `stack_frame_details`.
 pub(crate) struct Details;
 
+/// Arguments of `stack_frame_details`.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct DetailsParams {
+    /// Handle; default: the open frame
+    #[serde(alias = "sessionID")]
+    frame: Option<String>,
+    /// Also the frames around it
+    near: Option<bool>,
+}
+
 /// A frame in the form of the specification, with further fields.
 #[derive(Clone, Serialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -50,6 +62,9 @@ pub(crate) struct DetailsOutput {
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     imported: bool,
     view: DetailsView,
+    /// The frames around it, if they are asked for
+    #[serde(skip_serializing_if = "Option::is_none")]
+    near: Option<NearFrames>,
 }
 
 /// The work in a frame, for views of it.
@@ -115,20 +130,23 @@ impl Operate for Details {
     const ACCESS: Access = Access::Read;
     const REPEATED: Repeated = Repeated::Runs;
     const CALLERS: &'static [CallerKind] = EVERYBODY;
-    type Params = LookParams;
+    const TERMINAL_ARGUMENTS: &'static [&'static str] = &["near"];
+    type Params = DetailsParams;
     type Output = DetailsOutput;
 
     fn run(
         engine: &Engine,
         caller: &Caller,
-        params: LookParams,
+        params: DetailsParams,
     ) -> Result<Reply<Self::Output>, EngineError> {
         let frame = target(engine, caller, params.frame.as_deref())?;
         let metadata = engine.metadata(&frame)?.spoken(engine.dialect());
-        let (changed, whole) = engine.kernel.read(|view| {
+        let (changed, whole, near) = engine.kernel.read(|view| {
             let whole = still_sent(view, Some(frame.num))?.remove(&frame.num);
             let changed = engine.contexts.changed_since(view, &frame, &mut Looks::whole())?;
-            Ok::<_, EngineError>((changed, whole))
+            let near = || NearFrames::read(view, &frame, engine.kernel.now());
+            let is_wanted = params.near == Some(true);
+            Ok::<_, EngineError>((changed, whole, is_wanted.then(near).transpose()?))
         })?;
         let artifacts = metadata.artifacts.iter().map(|path| match changed.get(path) {
             Some(since) => format!("{path} ({})", since.as_str()),
@@ -170,6 +188,7 @@ impl Operate for Details {
             around: around.handles(),
             imported: left_open,
             view: DetailsView::of(engine, &frame, metadata.evidence.tokens)?,
+            near,
             frame: metadata,
         };
         Ok(Reply::new(frame.label(), rows.text(), data))
