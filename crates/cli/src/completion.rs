@@ -5,12 +5,14 @@ use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 
 use callstack_core::control::steers;
-use callstack_engine::{Engine, SETTINGS, presets};
+use callstack_engine::{Engine, FrameList, SETTINGS, operations, presets};
 use clap::Command;
 use clap_complete::engine::{ArgValueCandidates, ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::Shells;
+use serde_json::json;
 
 use crate::error::CommandError;
+use crate::invocation::Invocation;
 use crate::output::Output;
 use crate::project::{StartFolder, open};
 
@@ -72,19 +74,27 @@ fn place() -> Option<StartFolder> {
     StartFolder::of(named.map(|pair| PathBuf::from(&pair[1])).as_deref()).ok()
 }
 
+/// Returns the frames and sessions of the project; none if they can't be read.
+fn listed() -> FrameList {
+    let read = || {
+        let engine = engine()?;
+        let caller = Invocation::caller_of(None, &engine).ok()?;
+        let arguments = json!({"detail": "titles"});
+        let answer = operations::find("stack_frames")?.run(&engine, &caller, arguments).ok()?;
+        serde_json::from_value(answer.data).ok()
+    };
+    read().unwrap_or_default()
+}
+
 fn frames() -> Vec<CompletionCandidate> {
-    let lines = engine().and_then(|engine| engine.tree(None).ok()).unwrap_or_default();
-    let offered = lines.iter().map(|line| {
-        let frame = &line.frame;
-        candidate(&frame.num.to_string(), &frame.identity.title)
-    });
-    offered.flatten().collect()
+    let offered = listed().frames;
+    offered.iter().filter_map(|frame| candidate(&frame.handle, &frame.title)).collect()
 }
 
 fn sessions() -> Vec<CompletionCandidate> {
-    let notes = engine().and_then(|engine| engine.tree_notes(&[]).ok());
-    let sessions = notes.map(|notes| notes.sessions).unwrap_or_default();
-    sessions.iter().filter_map(|(id, note)| candidate(id, &note.host)).collect()
+    let mut sessions = listed().sessions;
+    sessions.sort_by(|one, other| one.id.cmp(&other.id));
+    sessions.iter().filter_map(|session| candidate(&session.id, &session.host)).collect()
 }
 
 fn preset_names() -> Vec<CompletionCandidate> {

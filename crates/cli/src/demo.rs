@@ -12,19 +12,22 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use callstack_core::frame::{FrameNum, Status};
+use callstack_core::frame::Status;
 use callstack_engine::tree::sign;
-use callstack_engine::{Engine, EngineError, Settings, SystemWorld, World as _};
+use callstack_engine::{
+    Engine, EngineError, FrameList, Settings, SystemWorld, World as _, operations,
+};
 use callstack_hosts::opencode::calls;
 use callstack_scripted_model::ScriptedModel;
 use callstack_store::Registry;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use self::agent::{Agent, at, failure};
 use crate::binary;
 use crate::commands::demo::DemoArgs;
 use crate::commands::init;
 use crate::error::CommandError;
+use crate::invocation::Invocation;
 use crate::output::Output;
 use crate::page::{BOLD, DIM, HINT, PLAIN, Page, style};
 use crate::tree_view::Drawing;
@@ -97,19 +100,18 @@ fn show(
     let kept = (!args.remove).then(|| project.display().to_string());
     let data = json!({
         "project": kept,
-        "state": engine.state()?,
+        "state": asked(engine, "stack_get_state", json!({}))?,
         "calls": report::data(&calls),
     });
-    let lines = engine.tree(None)?;
-    let notes = engine.tree_notes(&lines)?;
+    let list = frames(engine, "whole")?;
     let width = output.width();
     output.either(&data, |page| {
         page.end().put(BOLD, "The tree").end();
         let drawing = Drawing { all: true, width, now: SystemWorld.now(), ..Drawing::default() };
-        drawing.draw(page, &lines, &notes);
-        if let Some(line) = lines.iter().find(|line| line.active) {
+        drawing.draw(page, &list);
+        if let Some(open) = &list.active {
             let goes_on = "stays open: it is the session itself, and goes on with the next request";
-            page.put(DIM, &format!("{} {goes_on}", line.frame.num)).end();
+            page.put(DIM, &format!("{open} {goes_on}")).end();
         }
         page.end();
         if args.verbose {
@@ -128,10 +130,22 @@ fn show(
     })
 }
 
+/// Returns the frames, in a detail of `stack_frames`.
+fn frames(engine: &Engine, detail: &str) -> Result<FrameList, CommandError> {
+    let data = asked(engine, "stack_frames", json!({ "detail": detail }))?;
+    serde_json::from_value(data).map_err(|error| CommandError::of_shape(&error))
+}
+
+/// Returns the data of an operation's answer.
+fn asked(engine: &Engine, operation: &str, arguments: Value) -> Result<Value, CommandError> {
+    let caller = Invocation::caller_of(None, engine)?;
+    Ok(operations::named(operation)?.run(engine, &caller, arguments)?.data)
+}
+
 /// Prints frames as they begin and end.
 struct Watch<'a> {
     engine: &'a Engine,
-    shown: BTreeMap<FrameNum, Status>,
+    shown: BTreeMap<String, Status>,
 }
 
 impl<'a> Watch<'a> {
@@ -144,23 +158,20 @@ impl<'a> Watch<'a> {
         if output.json() {
             return Ok(());
         }
-        let lines = self.engine.tree(None)?;
-        let changed = lines.iter().filter(|line| {
-            let frame = &line.frame;
-            self.shown.insert(frame.num, frame.status) != Some(frame.status)
+        let list = frames(self.engine, "titles")?;
+        let changed = list.frames.iter().filter(|frame| {
+            self.shown.insert(frame.handle.clone(), frame.status) != Some(frame.status)
         });
         // Of several frames that began since the last look, the outer ones began first; of those that ended, the inner
         // ones ended first.
         let (ended, begun): (Vec<_>, Vec<_>) =
-            changed.partition(|line| line.frame.status.is_finished());
+            changed.partition(|frame| frame.status.is_finished());
         let mut page = Page::default();
-        for line in begun.into_iter().chain(ended.into_iter().rev()) {
-            let frame = &line.frame;
-            // Each level of a tree has three columns of branches.
-            let depth = line.branches.chars().count() / 3;
+        for frame in begun.into_iter().chain(ended.into_iter().rev()) {
+            let depth = usize::try_from(frame.depth).unwrap_or_default();
             page.put(PLAIN, &"  ".repeat(depth + 1));
             page.put(style(frame.status), sign(frame.status));
-            page.put(PLAIN, &format!(" {} {}", frame.num, frame.identity.title)).end();
+            page.put(PLAIN, &format!(" {} {}", frame.handle, frame.title)).end();
         }
         output.page(&page)
     }

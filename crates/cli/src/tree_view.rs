@@ -1,12 +1,12 @@
 //! The tree of frames, drawn for a terminal.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use callstack_core::event::RecordedFigures;
-use callstack_core::frame::{Frame, FrameNum, Status};
-use callstack_core::secrets::mask;
-use callstack_engine::tree::{ChangedFile, Checked, TreeLine, TreeNotes, of_session};
+use callstack_core::frame::Status;
+use callstack_engine::tree::ChangedFile;
+use callstack_engine::{CheckedView, FrameList, ListedFrame, ListedSession};
 use callstack_replay::short;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -35,13 +35,11 @@ const UNBOUNDED: usize = 120;
 /// The length from which a run of finished frames without children is drawn as one line.
 const RUN: usize = 5;
 
-/// The parts of a tree that are drawn, and how.
+/// How a tree is drawn.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Drawing<'a> {
-    /// Only this frame and those below it.
-    pub(crate) below: Option<FrameNum>,
-    /// Only frames of this session, and those below them.
-    pub(crate) session: Option<&'a str>,
+pub(crate) struct Drawing {
+    /// Whether it is a frame with those below it, above which no session stands.
+    pub(crate) below: bool,
     /// The number of levels below the first that are drawn; all if there is none.
     pub(crate) depth: Option<usize>,
     /// Whether every finished frame has a line of its own.
@@ -50,8 +48,6 @@ pub(crate) struct Drawing<'a> {
     pub(crate) width: Option<usize>,
     /// The present time in milliseconds since 1970.
     pub(crate) now: i64,
-    /// Whether to show secrets as they are.
-    pub(crate) reveal: bool,
 }
 
 /// A line before the widths of its columns are known.
@@ -62,41 +58,31 @@ struct Row<'a> {
 
 enum What<'a> {
     Session(String),
-    Frame(&'a TreeLine),
-    Finished { count: usize, first: FrameNum, last: FrameNum },
+    Frame(&'a ListedFrame),
+    Finished { count: usize, first: &'a str, last: &'a str },
     Deeper(usize),
 }
 
-impl Drawing<'_> {
+impl Drawing {
     /// Draws the tree and returns the number of frames that it shows or counts.
-    pub(crate) fn draw(&self, page: &mut Page, lines: &[TreeLine], notes: &TreeNotes) -> usize {
-        let tree = Tree::of(lines);
+    pub(crate) fn draw(&self, page: &mut Page, list: &FrameList) -> usize {
+        let tree = Tree::of(list);
         let mut rows = Vec::new();
         let mut session = None;
-        for root in self.roots(&tree, lines) {
-            let frame = &root.frame;
-            if self.below.is_none() && frame.session.as_deref() != session {
-                session = frame.session.as_deref();
-                rows.extend(session.and_then(|it| Self::heading(it, frame, notes)));
+        for root in &tree.roots {
+            if !self.below && root.session.as_deref() != session {
+                session = root.session.as_deref();
+                rows.extend(session.and_then(|it| Self::heading(it, root, list)));
             }
             self.rows(&tree, root, "", "", 0, &mut rows);
         }
-        self.put(page, &rows, notes);
+        self.put(page, &rows, &list.sessions);
         rows.len()
     }
 
-    fn roots<'t>(&self, tree: &Tree<'t>, lines: &[TreeLine]) -> Vec<&'t TreeLine> {
-        let named = match (self.below, self.session) {
-            (Some(below), _) => vec![below],
-            (None, Some(session)) => of_session(lines, session).1,
-            (None, None) => return tree.children(None).to_vec(),
-        };
-        named.iter().filter_map(|frame| tree.frames.get(frame).copied()).collect()
-    }
-
     /// Returns the heading of an agent's session; that of the terminal has none.
-    fn heading<'r>(session: &str, root: &Frame, notes: &TreeNotes) -> Option<Row<'r>> {
-        let note = notes.sessions.get(session)?;
+    fn heading<'r>(session: &str, root: &ListedFrame, list: &FrameList) -> Option<Row<'r>> {
+        let note = list.sessions.iter().find(|it| it.id == session)?;
         // Clients of `callstack mcp` are on record as `mcp:` and their names.
         let name = note.host.strip_prefix("mcp:").unwrap_or(&note.host);
         let host = match name {
@@ -107,7 +93,7 @@ impl Drawing<'_> {
             "pi" => "pi",
             other => other,
         };
-        let mut parts = vec![host.to_owned(), Self::known_by(session, notes)];
+        let mut parts = vec![host.to_owned(), Self::known_by(session, &list.sessions)];
         if let (true, Some(figures)) = (note.recorded, note.figures) {
             parts.extend(recorded(&figures));
         } else {
@@ -119,33 +105,33 @@ impl Drawing<'_> {
     }
 
     /// Returns as much of a session's id as `--session` needs to find it.
-    fn known_by(session: &str, notes: &TreeNotes) -> String {
+    fn known_by(session: &str, sessions: &[ListedSession]) -> String {
         // The first group of a UUID is enough.
         let first = session.split('-').next().unwrap_or_default();
         let is_group = first.len() == GROUP && first.bytes().all(|it| it.is_ascii_hexdigit());
         let length = if is_group { GROUP } else { ID };
         let id: String = session.chars().take(length).collect();
         // Sessions of its subagents have its name, and a suffix.
-        let mut others = notes.sessions.keys().filter(|other| !other.starts_with(session));
+        let mut others = sessions.iter().map(|it| &it.id).filter(|id| !id.starts_with(session));
         if others.any(|other| other.starts_with(&id)) { session.to_owned() } else { id }
     }
 
     fn rows<'t>(
         &self,
         tree: &Tree<'t>,
-        line: &'t TreeLine,
+        line: &'t ListedFrame,
         before: &str,
         below: &str,
         depth: usize,
         rows: &mut Vec<Row<'t>>,
     ) {
         rows.push(Row { branches: before.to_owned(), what: What::Frame(line) });
-        let children = tree.children(Some(line.frame.num));
+        let children = tree.children(&line.handle);
         if children.is_empty() {
             return;
         }
         if self.depth.is_some_and(|most| depth >= most) {
-            let what = What::Deeper(tree.count(line.frame.num));
+            let what = What::Deeper(tree.count(&line.handle));
             rows.push(Row { branches: format!("{below}└ "), what });
             return;
         }
@@ -157,14 +143,14 @@ impl Drawing<'_> {
             let branch = |last: bool| if last { ("└ ", "  ") } else { ("├ ", "│ ") };
             if shown == 1 && run >= RUN {
                 let (near, _) = branch(false);
-                let leaf = |line: &'t TreeLine, near: &str| Row {
+                let leaf = |line: &'t ListedFrame, near: &str| Row {
                     branches: format!("{below}{near}"),
                     what: What::Frame(line),
                 };
                 let folded = &children[at + 1..at + run - 1];
                 rows.push(leaf(child, near));
                 if let (Some(first), Some(last)) = (folded.first(), folded.last()) {
-                    let (first, last) = (first.frame.num, last.frame.num);
+                    let (first, last) = (first.handle.as_str(), last.handle.as_str());
                     let what = What::Finished { count: folded.len(), first, last };
                     rows.push(Row { branches: format!("{below}{near}"), what });
                 }
@@ -179,7 +165,7 @@ impl Drawing<'_> {
         }
     }
 
-    fn put(&self, page: &mut Page, rows: &[Row<'_>], notes: &TreeNotes) {
+    fn put(&self, page: &mut Page, rows: &[Row<'_>], sessions: &[ListedSession]) {
         let width = self.width.unwrap_or(UNBOUNDED);
         let frames = || {
             rows.iter().filter_map(|row| match row.what {
@@ -187,16 +173,16 @@ impl Drawing<'_> {
                 _ => None,
             })
         };
-        let title = |line: &TreeLine| self.safe(&line.frame.identity.title);
-        let lead = |row: &Row<'_>, line: &TreeLine| {
-            columns(&row.branches) + 3 + columns(&line.frame.num.to_string())
-        };
-        let widest = frames().map(|(row, line)| lead(row, line) + columns(&title(line))).max();
-        let times = frames().map(|(_, line)| columns(&self.time(line, notes))).max().unwrap_or(0);
-        let sizes = Sizes::of(frames().map(|(_, line)| line), notes, width);
+        let lead =
+            |row: &Row<'_>, line: &ListedFrame| columns(&row.branches) + 3 + columns(&line.handle);
+        let recorded = sessions.iter().filter(|it| it.recorded).map(|it| it.id.as_str()).collect();
+        let widest = frames().map(|(row, line)| lead(row, line) + columns(&line.title)).max();
+        let time = |line: &ListedFrame| self.time(line, &recorded);
+        let times = frames().map(|(_, line)| columns(&time(line))).max().unwrap_or(0);
+        let sizes = Sizes::of(frames().map(|(_, line)| line), width);
         // A mark is more important than the time, and the time than a note.
         let marks = frames().map(|(_, line)| columns(mark(line))).max().unwrap_or(0);
-        let has_notes = frames().any(|(_, line)| !self.note(line, notes).is_empty());
+        let has_notes = frames().any(|(_, line)| !note(line).is_empty());
         // On a wide terminal a long title leaves room for the notes beside the others.
         let titles = if has_notes && width >= BESIDE_BARS { width * 3 / 5 } else { width };
         let room = titles.min(width.saturating_sub(times + 2 + sizes.columns()));
@@ -207,7 +193,7 @@ impl Drawing<'_> {
             page.put(DIM, &row.branches);
             match &row.what {
                 What::Session(text) => {
-                    page.put(DIM, &fitted(&self.safe(text), width)).end();
+                    page.put(DIM, &fitted(text, width)).end();
                 }
                 What::Finished { count, first, last } => {
                     page.put(DIM, &format!("… {count} finished ({first}–{last})")).end();
@@ -216,7 +202,6 @@ impl Drawing<'_> {
                     page.put(DIM, &format!("… {count} below")).end();
                 }
                 What::Frame(line) => {
-                    let frame = &line.frame;
                     let lead = lead(row, line);
                     // Deep in the tree the mark of the open frame is more important than the time.
                     let deep = narrow || left < lead + LEAST;
@@ -225,20 +210,20 @@ impl Drawing<'_> {
                         mark => mark,
                     };
                     let room = if deep { width.saturating_sub(columns(mark)) } else { left };
-                    let title = fitted(&title(line), room.saturating_sub(lead).max(1));
+                    let title = fitted(&line.title, room.saturating_sub(lead).max(1));
                     let used = lead + columns(&title);
-                    let style = if line.left_open { DIM } else { style(frame.status) };
-                    page.put(style, line.sign());
-                    page.put(DIM, &format!(" {} ", frame.num));
+                    let style = if line.imported { DIM } else { style(line.status) };
+                    page.put(style, &line.sign);
+                    page.put(DIM, &format!(" {} ", line.handle));
                     page.put(if line.active { BOLD } else { PLAIN }, &title);
                     let mut rest = String::new();
                     if !deep {
-                        let time = self.time(line, notes);
+                        let time = time(line);
                         let pad = (left + 2 + times).saturating_sub(used + columns(&time));
-                        rest = format!("{}{time}{}", " ".repeat(pad), sizes.of_frame(frame.num));
+                        rest = format!("{}{time}{}", " ".repeat(pad), sizes.of_frame(line.tokens));
                     }
                     let free = width.saturating_sub(used + columns(&rest) + columns(mark) + 2);
-                    let note = if deep { String::new() } else { self.note(line, notes) };
+                    let note = if deep { String::new() } else { note(line) };
                     let note = if note.is_empty() || free < NOTE.min(columns(&note)) {
                         String::new()
                     } else {
@@ -253,74 +238,59 @@ impl Drawing<'_> {
         }
     }
 
-    /// Returns the time until which a frame that has not ended was worked in, in milliseconds since 1970. Nobody
-    /// works in a recording.
-    fn until(&self, frame: &Frame, notes: &TreeNotes) -> i64 {
-        let session = frame.session.as_deref().and_then(|it| notes.sessions.get(it));
-        if session.is_some_and(|session| session.recorded) { frame.updated_at } else { self.now }
-    }
-
-    fn time(&self, line: &TreeLine, notes: &TreeNotes) -> String {
-        match (line.frame.status, line.frame.worked(self.until(&line.frame, notes))) {
+    /// Returns the time of work in a frame. Nobody works in a recording: there it ends with the last change.
+    fn time(&self, line: &ListedFrame, recorded: &BTreeSet<&str>) -> String {
+        let is_recorded = line.session.as_deref().is_some_and(|session| recorded.contains(session));
+        let until = if is_recorded { line.updated_at } else { self.now };
+        match (line.status, line.worked(until).unwrap_or(0)) {
             (Status::Planned, _) | (Status::Invalidated, 0) => String::new(),
             (_, worked) => took(worked),
         }
     }
+}
 
-    /// Returns the files that a frame changed, the outcome of its checks, and its results, in one line.
-    fn note(&self, line: &TreeLine, notes: &TreeNotes) -> String {
-        if line.still_sent {
-            return "still sent".to_owned();
-        }
-        let num = line.frame.num;
-        let changed = match notes.changed.get(&num).map(Vec::as_slice).unwrap_or_default() {
-            [] => String::new(),
-            [one] => file(one),
-            [one, two] => format!("{}, {}", file(one), file(two)),
-            [one, rest @ ..] => format!("{}, {} more files", file(one), rest.len()),
-        };
-        let checked = match notes.checked.get(&num) {
-            Some(Checked::Passed) => "checks pass",
-            Some(Checked::PassedBefore) => "checks passed before the last change",
-            Some(Checked::Failed) => "checks fail",
-            None => "",
-        };
-        // Results of an open frame are from before it was resumed.
-        let is_open = line.frame.status == Status::InProgress && !line.left_open;
-        let results = line.frame.results.as_deref().filter(|_| !is_open).unwrap_or_default();
-        let results = results.split_whitespace().collect::<Vec<_>>().join(" ");
-        let said: Vec<&str> =
-            [&changed, checked, &results].into_iter().filter(|it| !it.is_empty()).collect();
-        self.safe(&said.join(" · "))
+/// Returns the files that a frame changed, the outcome of its checks, and its results, in one line.
+fn note(line: &ListedFrame) -> String {
+    if line.still_sent {
+        return "still sent".to_owned();
     }
-
-    fn safe(&self, text: &str) -> String {
-        if self.reveal { text.to_owned() } else { mask(text).into_owned() }
-    }
+    let changed = match line.changes.as_slice() {
+        [] => String::new(),
+        [one] => file(one),
+        [one, two] => format!("{}, {}", file(one), file(two)),
+        [one, rest @ ..] => format!("{}, {} more files", file(one), rest.len()),
+    };
+    let checked = match line.checked {
+        Some(CheckedView::Passed) => "checks pass",
+        Some(CheckedView::PassedBefore) => "checks passed before the last change",
+        Some(CheckedView::Failed) => "checks fail",
+        None => "",
+    };
+    // Results of an open frame are from before it was resumed.
+    let is_open = line.status == Status::InProgress && !line.imported;
+    let results = line.results.as_deref().filter(|_| !is_open).unwrap_or_default();
+    let results = results.split_whitespace().collect::<Vec<_>>().join(" ");
+    let said: Vec<&str> =
+        [&changed, checked, &results].into_iter().filter(|it| !it.is_empty()).collect();
+    said.join(" · ")
 }
 
 /// The sizes of frames in tokens: a column of numbers, and a bar for each frame, relative to the largest.
-struct Sizes<'n> {
-    tokens: &'n BTreeMap<FrameNum, usize>,
+struct Sizes {
     largest: usize,
     /// Columns of the numbers.
     numbers: usize,
     has_bars: bool,
 }
 
-impl<'n> Sizes<'n> {
-    /// Returns the sizes; `None` on a terminal that is too narrow.
-    fn of<'t>(
-        frames: impl Iterator<Item = &'t TreeLine>,
-        notes: &'n TreeNotes,
-        width: usize,
-    ) -> Self {
-        let tokens = &notes.tokens;
-        let known = frames.filter_map(|line| tokens.get(&line.frame.num)).copied();
+impl Sizes {
+    /// Returns the sizes; none of them has a column on a terminal that is too narrow.
+    fn of<'t>(frames: impl Iterator<Item = &'t ListedFrame>, width: usize) -> Self {
+        let known = frames.map(|line| line.tokens).filter(|tokens| *tokens > 0);
         let known: Vec<usize> = if width < BESIDE_TOKENS { Vec::new() } else { known.collect() };
         let numbers = known.iter().map(|tokens| columns(&short(*tokens as u64))).max();
         let largest = known.into_iter().max().unwrap_or(0);
-        Self { tokens, largest, numbers: numbers.unwrap_or(0), has_bars: width >= BESIDE_BARS }
+        Self { largest, numbers: numbers.unwrap_or(0), has_bars: width >= BESIDE_BARS }
     }
 
     fn columns(&self) -> usize {
@@ -331,12 +301,11 @@ impl<'n> Sizes<'n> {
         }
     }
 
-    /// Returns the number and the bar of a frame, as wide as those of all others.
-    fn of_frame(&self, frame: FrameNum) -> String {
+    /// Returns the number and the bar of a frame with so many tokens, as wide as those of all others.
+    fn of_frame(&self, tokens: usize) -> String {
         if self.numbers == 0 {
             return String::new();
         }
-        let tokens = self.tokens.get(&frame).copied().unwrap_or(0);
         if tokens == 0 {
             return " ".repeat(self.columns());
         }
@@ -363,7 +332,7 @@ fn recorded(figures: &RecordedFigures) -> Vec<String> {
     parts
 }
 
-fn mark(line: &TreeLine) -> &'static str {
+fn mark(line: &ListedFrame) -> &'static str {
     if line.active { "  ← open" } else { "" }
 }
 
@@ -382,35 +351,39 @@ fn file(file: &ChangedFile) -> String {
 
 /// Frames by their places.
 struct Tree<'t> {
-    frames: HashMap<FrameNum, &'t TreeLine>,
-    children: BTreeMap<Option<FrameNum>, Vec<&'t TreeLine>>,
+    /// The outermost of them.
+    roots: Vec<&'t ListedFrame>,
+    children: BTreeMap<&'t str, Vec<&'t ListedFrame>>,
 }
 
 impl<'t> Tree<'t> {
-    fn of(lines: &'t [TreeLine]) -> Self {
-        let mut tree = Self { frames: HashMap::new(), children: BTreeMap::new() };
-        for line in lines {
-            tree.frames.insert(line.frame.num, line);
-            tree.children.entry(line.frame.shown_below()).or_default().push(line);
+    fn of(list: &'t FrameList) -> Self {
+        let mut tree = Self { roots: Vec::new(), children: BTreeMap::new() };
+        let listed: BTreeSet<_> = list.frames.iter().map(|line| line.handle.as_str()).collect();
+        for line in &list.frames {
+            match line.parent.as_deref().filter(|above| listed.contains(above)) {
+                Some(above) => tree.children.entry(above).or_default().push(line),
+                None => tree.roots.push(line),
+            }
         }
         tree
     }
 
-    fn children(&self, of: Option<FrameNum>) -> &[&'t TreeLine] {
-        self.children.get(&of).map(Vec::as_slice).unwrap_or_default()
+    fn children(&self, of: &str) -> &[&'t ListedFrame] {
+        self.children.get(of).map(Vec::as_slice).unwrap_or_default()
     }
 
     /// Returns how many frames are below one.
-    fn count(&self, frame: FrameNum) -> usize {
-        let children = self.children(Some(frame));
-        children.iter().map(|child| 1 + self.count(child.frame.num)).sum()
+    fn count(&self, frame: &str) -> usize {
+        let children = self.children(frame);
+        children.iter().map(|child| 1 + self.count(&child.handle)).sum()
     }
 
     /// Returns the number of `children` in a row, from the one at `at` on, that need no line of their own.
-    fn run(&self, children: &[&TreeLine], at: usize) -> usize {
-        let is_quiet = |line: &&&TreeLine| {
-            let done = matches!(line.frame.status, Status::Completed | Status::Invalidated);
-            done && !line.active && self.children(Some(line.frame.num)).is_empty()
+    fn run(&self, children: &[&ListedFrame], at: usize) -> usize {
+        let is_quiet = |line: &&&ListedFrame| {
+            let done = matches!(line.status, Status::Completed | Status::Invalidated);
+            done && !line.active && self.children(&line.handle).is_empty()
         };
         children.iter().skip(at).take_while(is_quiet).count()
     }

@@ -3,6 +3,7 @@
 
 mod subject;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -128,7 +129,7 @@ pub struct GivenAnswer {
 }
 
 /// The figures of a recorded session, as far as its recording has them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RecordedFigures {
     /// Calls of the model.
     pub calls: u64,

@@ -219,6 +219,15 @@ pub struct Frame {
     pub consolidated: Option<FrameNum>,
 }
 
+/// Whether work in a frame has begun, by its status, the beginning that is on record and the session that works in it.
+pub fn has_begun(status: Status, begun_at: Option<i64>, session: Option<&str>) -> bool {
+    match status {
+        Status::Planned => false,
+        Status::Invalidated => begun_at.is_some() || session.is_some(),
+        _ => true,
+    }
+}
+
 /// The prefix of facts that a frame was given for its work, among its decisions.
 const GIVEN: &str = "Given: ";
 
@@ -278,12 +287,7 @@ impl Frame {
 
     /// Returns the time of work in it until it ended, or until `now`, in milliseconds; 0 for one that never began.
     pub fn worked(&self, now: i64) -> i64 {
-        let never_began = match self.status {
-            Status::Planned => true,
-            Status::Invalidated => self.begun_at.is_none() && self.session.is_none(),
-            _ => false,
-        };
-        if never_began {
+        if !has_begun(self.status, self.begun_at, self.session.as_deref()) {
             return 0;
         }
         let begun = self.begun_at.unwrap_or(self.created_at);

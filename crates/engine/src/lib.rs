@@ -110,5 +110,6 @@ pub use summarizer::{Summarizer, SummarizerError, SummaryRequest};
 pub use system::{SystemRequest, TokenUsage};
 pub use traces::{TraceRequest, TraceScope, Traced};
 pub use views::Decoder;
+pub use views::frames::{CheckedView, FrameList, ListedFrame, ListedSession};
 pub use work_tree::{FileChange, FileChangeKind, FilePatch, LeftAlone, Why, WorkTree};
 pub use world::{SystemWorld, World};

@@ -2,7 +2,7 @@
 
 mod masked;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use callstack_core::dialect::Dialect;
 use callstack_core::evidence::Evidence;
@@ -207,6 +207,12 @@ impl StackState {
         let frames = std::mem::take(&mut self.frames).into_iter();
         self.frames = frames.map(|(id, frame)| (id, frame.spoken(dialect))).collect();
         self
+    }
+
+    /// Keeps only the frames with these ids, of which `roots` are the outermost.
+    pub(crate) fn keep(&mut self, ids: &BTreeSet<String>, roots: Vec<String>) {
+        self.frames.retain(|id, _| ids.contains(id));
+        self.root_frame_ids = roots;
     }
 
     /// The whole tree of a store. Reads every frame.

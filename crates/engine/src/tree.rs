@@ -9,6 +9,8 @@ use callstack_core::event::{RecordedFigures, Session};
 use callstack_core::evidence::FileChange;
 use callstack_core::frame::{Frame, FrameNum, Status};
 use callstack_core::text::{CUT, truncate_to_token_budget};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 use crate::error::EngineError;
 use crate::queries::Queries;
@@ -50,7 +52,7 @@ impl TreeLine {
 }
 
 /// A file that was changed, and by how many lines.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ChangedFile {
     /// Its path, as the agent named it.
     pub path: String,

@@ -50,5 +50,11 @@ fn arguments_for_a_terminal_are_listed_to_nobody_else_and_refused_from_them() {
             tried.push(*name);
         }
     }
-    assert_eq!(tried, ["own", "figures", "near", "whole", "form", "session", "thorough", "raw"]);
+    assert_eq!(
+        tried,
+        [
+            "own", "figures", "frame", "session", "near", "whole", "form", "session", "thorough",
+            "raw"
+        ]
+    );
 }

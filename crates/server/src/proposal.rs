@@ -7,11 +7,13 @@ use axum::Json;
 use axum::extract::OriginalUri;
 use axum::http::HeaderMap;
 use axum::http::header::LINK;
-use callstack_core::frame::{Frame, FrameNum, Status};
+use callstack_core::frame::{Frame, Status};
 use callstack_core::framing::title_of;
-use callstack_engine::tree::TreeLine;
-use callstack_engine::{Engine, EngineError, FrameMetadata, Hint, Kind, path_text};
+use callstack_engine::{
+    Engine, EngineError, FrameList, FrameMetadata, Hint, Kind, StackState, path_text,
+};
 use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -174,17 +176,17 @@ pub(crate) async fn tree(
 ) -> Result<Json<Vec<Info>>, Problem> {
     let trees = at.call(move |engine| {
         let root = rooted.root.as_deref().map(|root| engine.resolve(root)).transpose()?;
-        let state = engine.state()?.masked();
-        let mut below: HashMap<Option<FrameNum>, Vec<Frame>> = HashMap::new();
-        for TreeLine { frame, .. } in engine.tree(None)? {
-            below.entry(frame.parent).or_default().push(frame);
+        let state: StackState = read(engine, "stack_get_state", json!({}))?;
+        let list: FrameList = read(engine, "stack_frames", json!({"detail": "titles"}))?;
+        let mut below: HashMap<Option<String>, Vec<FrameMetadata>> = HashMap::new();
+        for frame in list.frames.iter().filter_map(|it| state.frames.get(&it.id)) {
+            below.entry(frame.parent_session_id.clone()).or_default().push(frame.clone());
         }
         let roots = match root {
-            Some(root) => vec![root],
+            Some(root) => state.frames.get(&root.id).cloned().into_iter().collect(),
             None => below.remove(&None).unwrap_or_default(),
         };
-        let of = |frame: &Frame| state.frames.get(&frame.id).map(|it| info(engine, it.clone()));
-        Ok(grown(roots, &mut below, &of))
+        Ok(grown(engine, roots, &mut below))
     });
     Ok(Json(trees.await?))
 }
@@ -249,9 +251,23 @@ fn check_open(engine: &Engine, parent: &Frame) -> Result<(), EngineError> {
 
 /// The frame that an answer names by its handle.
 fn named(engine: &Engine, handle: &Value) -> Result<Info, EngineError> {
-    let frame = engine.resolve(handle.as_str().unwrap_or_default())?;
-    let metadata = engine.metadata(&frame)?;
-    Ok(info(engine, metadata.masked().unwrap_or(metadata)))
+    Ok(info(engine, read(engine, "stack_frame_details", json!({"frame": handle}))?))
+}
+
+/// Reads the data of an operation that changes nothing.
+fn read<T: DeserializeOwned>(
+    engine: &Engine,
+    operation: &str,
+    arguments: Value,
+) -> Result<T, EngineError> {
+    let data = Behalf::default().call(engine, operation, arguments)?.data;
+    serde_json::from_value(data).map_err(|error| {
+        EngineError::new(
+            Kind::Internal,
+            format!("the answer of `{operation}` is not as agreed: {error}"),
+        )
+        .caused_by(error)
+    })
 }
 
 fn info(engine: &Engine, frame: FrameMetadata) -> Info {
@@ -276,15 +292,15 @@ fn info(engine: &Engine, frame: FrameMetadata) -> Info {
 
 /// Frames with those below each. Trees are as deep as their limit allows.
 fn grown(
-    frames: Vec<Frame>,
-    below: &mut HashMap<Option<FrameNum>, Vec<Frame>>,
-    of: &dyn Fn(&Frame) -> Option<Info>,
+    engine: &Engine,
+    frames: Vec<FrameMetadata>,
+    below: &mut HashMap<Option<String>, Vec<FrameMetadata>>,
 ) -> Vec<Info> {
     let mut grown_frames = Vec::new();
     for frame in frames {
-        let children = below.remove(&Some(frame.num)).unwrap_or_default();
-        let children = Some(grown(children, below, of));
-        grown_frames.extend(of(&frame).map(|info| Info { children, ..info }));
+        let children = below.remove(&Some(frame.session_id.clone())).unwrap_or_default();
+        let children = Some(grown(engine, children, below));
+        grown_frames.push(Info { children, ..info(engine, frame) });
     }
     grown_frames
 }

@@ -1,9 +1,7 @@
 use std::thread;
 use std::time::Duration;
 
-use callstack_core::frame::FrameNum;
-use callstack_engine::tree::of_session;
-use callstack_engine::{Engine, EngineError, EventBatch, FrameMetadata, SystemWorld, World as _};
+use callstack_engine::{Engine, EngineError, EventBatch, FrameList, SystemWorld, World as _};
 use serde_json::{Value, json};
 
 use crate::error::CommandError;
@@ -57,29 +55,19 @@ pub(crate) fn run(
     output: &mut Output,
 ) -> Result<(), CommandError> {
     let engine = invocation.engine()?;
-    let frame = args.frame.as_deref().map(|frame| engine.resolve(frame)).transpose()?;
-    let below = frame.map(|frame| frame.num);
     if output.json() {
-        let answer = invocation.run_revealing(args.reveal, &engine, "stack_tree", json!({}))?;
-        let mut value = answer.data;
-        if let Some(below) = below {
-            narrow(&mut value, &[engine.frame(below)?.id]);
-        } else if invocation.names_a_session() {
-            let lines = engine.tree(None)?;
-            let (_, outermost) = of_session(&lines, &invocation.caller(&engine)?.session);
-            let ids = outermost.into_iter().map(|frame| Ok(engine.frame(frame)?.id));
-            narrow(&mut value, &ids.collect::<Result<Vec<_>, EngineError>>()?);
-        }
-        return output.value(&value);
+        let arguments = part(args, invocation, &engine)?;
+        let answer = invocation.run_revealing(args.reveal, &engine, "stack_tree", arguments)?;
+        return output.value(&answer.data);
     }
     if !args.watch {
-        return output.page(&drawn(args, invocation, &engine, below, output.width())?);
+        return output.page(&drawn(args, invocation, &engine, output.width())?);
     }
     if !output.is_terminal() {
         let hint = "Leave --watch out, or watch on a terminal.";
         return Err(EngineError::invalid("--watch draws on a terminal only", hint).into());
     }
-    watch(args, invocation, &engine, below, output)
+    watch(args, invocation, &engine, output)
 }
 
 /// Draws the tree whenever it changes, until the process is asked to end. The screen is then as it was before, and the
@@ -88,14 +76,13 @@ fn watch(
     args: &TreeArgs,
     invocation: &Invocation<'_>,
     engine: &Engine,
-    below: Option<FrameNum>,
     output: &mut Output,
 ) -> Result<(), CommandError> {
     let mut events = engine.watch_events(engine.newest_event()?);
     let stopper = events.stopper();
     let ending =
         Ending::watch(move || stopper.stop()).map_err(|error| CommandError::of_output(&error))?;
-    let mut shown = drawn(args, invocation, engine, below, output.width_now())?;
+    let mut shown = drawn(args, invocation, engine, output.width_now())?;
     let outcome = output.on_a_screen_of_its_own(|output| {
         output.redraw(&shown)?;
         while !events.is_stopped() {
@@ -105,7 +92,7 @@ fn watch(
                 {
                 }
             }
-            let page = drawn(args, invocation, engine, below, output.width_now())?;
+            let page = drawn(args, invocation, engine, output.width_now())?;
             if page.as_str() != shown.as_str() {
                 output.redraw(&page)?;
                 shown = page;
@@ -123,51 +110,38 @@ fn drawn(
     args: &TreeArgs,
     invocation: &Invocation<'_>,
     engine: &Engine,
-    below: Option<FrameNum>,
     width: Option<usize>,
 ) -> Result<Page, CommandError> {
-    let caller = invocation.caller(engine)?;
-    let lines = engine.tree(Some(&caller.session))?;
+    let mut arguments = part(args, invocation, engine)?;
+    arguments["detail"] = json!("whole");
+    let answer = invocation.run_revealing(args.reveal, engine, "stack_frames", arguments)?;
+    let list: FrameList =
+        serde_json::from_value(answer.data).map_err(|error| CommandError::of_shape(&error))?;
     let drawing = Drawing {
-        below,
-        session: invocation.names_a_session().then_some(caller.session.as_str()),
+        below: args.frame.is_some(),
         depth: args.depth,
         all: args.all,
         width,
         now: SystemWorld.now(),
-        reveal: args.reveal,
     };
     let mut page = Page::default();
-    if drawing.draw(&mut page, &lines, &engine.tree_notes(&lines)?) == 0 {
+    if drawing.draw(&mut page, &list) == 0 {
         page.put(PLAIN, "there are no frames yet").end();
     }
     Ok(page)
 }
 
-/// Removes from a state all frames but those with the given ids and those below them.
-fn narrow(state: &mut Value, ids: &[String]) {
-    let Some(frames) = state.get_mut("frames").and_then(Value::as_object_mut) else { return };
-    let parents: Vec<(String, Option<String>)> = frames
-        .iter()
-        .map(|(id, frame)| {
-            let parent = serde_json::from_value::<FrameMetadata>(frame.clone()).ok();
-            (id.clone(), parent.and_then(|frame| frame.parent_session_id))
-        })
-        .collect();
-    let parent = |id: &str| {
-        let of = |(known, parent): &(String, Option<String>)| (known == id).then(|| parent.clone());
-        parents.iter().find_map(of).flatten()
-    };
-    let is_below = |frame: &str| {
-        let mut at = Some(frame.to_owned());
-        while let Some(here) = at {
-            if ids.contains(&here) {
-                return true;
-            }
-            at = parent(&here);
+/// Returns the arguments that name a part of the tree.
+fn part(
+    args: &TreeArgs,
+    invocation: &Invocation<'_>,
+    engine: &Engine,
+) -> Result<Value, CommandError> {
+    Ok(match &args.frame {
+        Some(frame) => json!({"frame": frame}),
+        None if invocation.names_a_session() => {
+            json!({"session": invocation.caller(engine)?.session})
         }
-        false
-    };
-    frames.retain(|frame, _| is_below(frame));
-    state["rootFrameIDs"] = json!(ids);
+        None => json!({}),
+    })
 }

@@ -1,12 +1,11 @@
 //! The state of a session as the plugin draws it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use callstack_core::control::escape_line;
-use callstack_core::frame::{Frame, Status};
-use callstack_core::secrets::mask;
-use callstack_engine::tree::{LEFT_OPEN, TreeLine, TreeNotes, of_session, sign};
-use callstack_engine::{EngineError, FrameMetadata, Kind};
+use callstack_core::frame::Status;
+use callstack_engine::tree::{LEFT_OPEN, sign};
+use callstack_engine::{EngineError, FrameList, FrameMetadata, Kind, ListedFrame, RequestFigures};
 use callstack_replay::short;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -92,6 +91,7 @@ struct WindowData {
 struct StatusData {
     stack: Vec<FrameMetadata>,
     tree: Vec<Entry>,
+    requests: RequestFigures,
 }
 
 #[derive(Deserialize)]
@@ -126,7 +126,7 @@ pub(super) fn read(open: &Open, session: &str, all: bool) -> Result<State, Comma
         }
         found => found.map(drop)?,
     }
-    let data = open.run(Some(session), "stack_status", json!({}))?.data;
+    let data = open.run(Some(session), "stack_status", json!({"figures": true}))?.data;
     let status: StatusData =
         serde_json::from_value(data).map_err(|error| CommandError::of_shape(&error))?;
     let stack = status
@@ -139,9 +139,9 @@ pub(super) fn read(open: &Open, session: &str, all: bool) -> Result<State, Comma
     };
     let open_frame = status.stack.last().filter(says_more);
     let criteria = open_frame.map(|frame| line(&frame.success_criteria));
-    let savings = open.savings(session)?;
-    let (sent, without) = (savings.total.sent, savings.total.sent_without);
-    let saved = (savings.total.requests > 0).then(|| match without.saturating_sub(sent) {
+    let total = &status.requests.total;
+    let (sent, without) = (total.sent, total.estimated_without.sent);
+    let saved = (total.requests > 0).then(|| match without.saturating_sub(sent) {
         0 => "nothing saved yet".to_owned(),
         saved => format!("saved about {} of {} tokens", short(saved), short(without)),
     });
@@ -172,7 +172,7 @@ fn around(open: &Open, status: &StatusData) -> Result<Vec<Row>, EngineError> {
             sign: if entry.imported { LEFT_OPEN } else { sign(entry.status) },
             status: entry.status,
             title: line(&entry.title),
-            badge: badge(&frame, entry.imported),
+            badge: badge(frame.status, entry.imported, frame.worked(frame.updated_at)),
             active: entry.active,
             session: frame.session,
         });
@@ -181,52 +181,55 @@ fn around(open: &Open, status: &StatusData) -> Result<Vec<Row>, EngineError> {
 }
 
 /// The tree of the session that a session belongs to; every tree if it has no frames.
-fn whole(open: &Open, session: &str) -> Result<Vec<Row>, EngineError> {
-    let lines = open.tree(Some(session))?;
-    let notes = open.tree_notes(&lines)?;
-    let own = lines.iter().position(|line| line.frame.session.as_deref() == Some(session));
-    let root = own.and_then(|own| {
-        lines.get(..=own)?.iter().rev().find(|line| line.frame.shown_below().is_none())
-    });
-    let shown: Vec<&TreeLine> = match root.and_then(|root| root.frame.session.as_deref()) {
-        Some(first) => of_session(&lines, first).0,
-        None => lines.iter().collect(),
-    };
-    let mut depths: BTreeMap<_, u32> = BTreeMap::new();
-    let mut rows = Vec::with_capacity(shown.len());
-    for shown in shown {
-        let frame = &shown.frame;
-        let above = frame.shown_below().and_then(|above| depths.get(&above));
+fn whole(open: &Open, session: &str) -> Result<Vec<Row>, CommandError> {
+    let data = open.run(Some(session), "stack_frames", json!({"detail": "titles"}))?.data;
+    let list: FrameList =
+        serde_json::from_value(data).map_err(|error| CommandError::of_shape(&error))?;
+    let frames = list.frames;
+    let own = frames.iter().position(|frame| frame.session.as_deref() == Some(session));
+    let root = own.and_then(|own| frames.get(..=own)?.iter().rev().find(|it| it.parent.is_none()));
+    let first = root.and_then(|root| root.session.as_deref());
+    let mut inside = BTreeSet::new();
+    let mut depths: BTreeMap<&str, u32> = BTreeMap::new();
+    let mut rows = Vec::with_capacity(frames.len());
+    for frame in &frames {
+        let is_below = frame.parent.as_deref().is_some_and(|above| inside.contains(above));
+        if first.is_some() && !is_below && frame.session.as_deref() != first {
+            continue;
+        }
+        inside.insert(frame.handle.as_str());
+        let above = frame.parent.as_deref().and_then(|above| depths.get(above));
         let depth = above.map_or(0, |above| above + 1);
-        depths.insert(frame.num, depth);
+        depths.insert(&frame.handle, depth);
         rows.push(Row {
-            handle: frame.num.to_string(),
+            handle: frame.handle.clone(),
             depth,
-            sign: shown.sign(),
+            sign: if frame.imported { LEFT_OPEN } else { sign(frame.status) },
             status: frame.status,
-            title: line(&mask(&frame.identity.title)),
-            badge: noted(shown, &notes),
-            active: shown.active,
+            title: line(&frame.title),
+            badge: noted(frame),
+            active: frame.active,
             session: frame.session.clone(),
         });
     }
     Ok(rows)
 }
 
-fn badge(frame: &Frame, imported: bool) -> String {
-    match frame.status {
+fn badge(status: Status, imported: bool, worked: i64) -> String {
+    match status {
         _ if imported => "imported".to_owned(),
         Status::InProgress => "open".to_owned(),
-        Status::Completed => took(frame.worked(frame.updated_at)),
+        Status::Completed => took(worked),
         other => other.to_string(),
     }
 }
 
-fn noted(shown: &TreeLine, notes: &TreeNotes) -> String {
-    let badge = badge(&shown.frame, shown.left_open);
-    match notes.tokens.get(&shown.frame.num) {
-        Some(tokens) => format!("{badge} {:>5}", short(*tokens as u64)),
-        None => format!("{badge}      "),
+fn noted(frame: &ListedFrame) -> String {
+    let worked = frame.worked(frame.updated_at).unwrap_or_default();
+    let badge = badge(frame.status, frame.imported, worked);
+    match frame.tokens {
+        0 => format!("{badge}      "),
+        tokens => format!("{badge} {:>5}", short(tokens as u64)),
     }
 }
 

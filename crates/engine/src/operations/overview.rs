@@ -1,6 +1,6 @@
 //! Operations that show the tree.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use callstack_core::frame::{Frame, FrameNum, Status};
@@ -238,6 +238,16 @@ impl Counts {
 /// `stack_tree`.
 pub(crate) struct Tree;
 
+/// Arguments of `stack_tree`.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct TreeParams {
+    /// Only this frame, and those below it
+    frame: Option<String>,
+    /// Only the frames of this session, and those below them
+    session: Option<String>,
+}
+
 impl Operate for Tree {
     const NAME: &'static str = "stack_tree";
     const SUMMARY: &'static str =
@@ -245,15 +255,27 @@ impl Operate for Tree {
     const ACCESS: Access = Access::Read;
     const REPEATED: Repeated = Repeated::Runs;
     const CALLERS: &'static [CallerKind] = EVERYBODY;
-    type Params = NoParams;
+    const TERMINAL_ARGUMENTS: &'static [&'static str] = &["frame", "session"];
+    type Params = TreeParams;
     type Output = StackState;
 
     fn run(
         engine: &Engine,
         caller: &Caller,
-        _: NoParams,
+        params: TreeParams,
     ) -> Result<Reply<Self::Output>, EngineError> {
-        let lines = engine.tree(Some(&caller.session))?;
+        let top = match (&params.frame, &params.session) {
+            (Some(frame), _) => Some(Top::Frame(engine.resolve(frame)?.num)),
+            (None, Some(session)) => Some(Top::Session(engine.find_session(session)?.0)),
+            (None, None) => None,
+        };
+        let mut lines = engine.tree(Some(&caller.session))?;
+        let mut state = engine.state()?.spoken(engine.dialect());
+        if let Some(top) = top {
+            let (kept, outermost) = top.of(&lines);
+            state.keep(&kept, outermost);
+            lines.retain(|line| kept.contains(&line.frame.id));
+        }
         let counts = Counts::of(&lines);
         let imported = match counts.left_open {
             0 => String::new(),
@@ -266,7 +288,35 @@ impl Operate for Tree {
             tree::plain(&lines),
             counts.sentence("In all")
         );
-        Ok(Reply::new("tree", text, engine.state()?.spoken(engine.dialect())))
+        Ok(Reply::new("tree", text, state))
+    }
+}
+
+/// The outermost frames of a part of the tree.
+enum Top {
+    Frame(FrameNum),
+    Session(String),
+}
+
+impl Top {
+    /// Returns the ids of the part's frames, and of the outermost of them. `lines` are in drawing order.
+    fn of(&self, lines: &[TreeLine]) -> (BTreeSet<String>, Vec<String>) {
+        let (mut inside, mut kept, mut outermost) = (BTreeSet::new(), BTreeSet::new(), Vec::new());
+        for TreeLine { frame, .. } in lines {
+            let is_below = frame.shown_below().is_some_and(|above| inside.contains(&above));
+            let is_top = match self {
+                Self::Frame(top) => frame.num == *top,
+                Self::Session(session) => frame.session.as_ref() == Some(session),
+            };
+            if is_top && !is_below {
+                outermost.push(frame.id.clone());
+            }
+            if is_top || is_below {
+                inside.insert(frame.num);
+                kept.insert(frame.id.clone());
+            }
+        }
+        (kept, outermost)
     }
 }
 

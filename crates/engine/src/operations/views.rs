@@ -10,7 +10,7 @@ use crate::operation::{Access, Caller, CallerKind, Operate, PEOPLE, Repeated};
 use crate::views::calls::{CallList, Page};
 use crate::views::diff::{DiffRequest, FrameDiff, LIMIT, MOST};
 use crate::views::folded::FoldedFrame;
-use crate::views::frames::FrameList;
+use crate::views::frames::{FrameDetail, FrameList, FrameRequest};
 use crate::views::sent::{FrameMessages, Sent};
 use crate::views::window::Window;
 
@@ -256,8 +256,14 @@ pub(crate) struct Frames;
 pub(crate) struct FramesParams {
     /// Only the frames of this session, and those below them; default: all
     session: Option<String>,
+    /// Only this frame, and those below it
+    frame: Option<String>,
     /// A revision: where nothing was changed since, nothing is returned
     since: Option<i64>,
+    /// How much is said of each: `usual`, `titles` without results and files, or `whole` results and files with their
+    /// lines. Agents of sessions are said in the usual detail alone
+    #[serde(default)]
+    detail: FrameDetail,
 }
 
 impl Operate for Frames {
@@ -277,12 +283,17 @@ impl Operate for Frames {
     ) -> Result<Reply<Self::Output>, EngineError> {
         let session = params.session.as_deref();
         let session = session.map(|it| engine.views.session_id(Some(it), it)).transpose()?;
-        let list = engine.views.frames(
-            session.as_deref(),
-            &caller.session,
-            params.since,
-            caller.reveal,
-        )?;
+        let frame = params.frame.as_deref().map(|frame| engine.resolve(frame)).transpose()?;
+        let mut list = engine.views.frames(&FrameRequest {
+            session: session.as_deref(),
+            callers: &caller.session,
+            since: params.since,
+            detail: params.detail,
+            reveal: caller.reveal,
+        })?;
+        if let Some(frame) = frame {
+            list.keep_below(&frame.num.to_string());
+        }
         let text = format!("{} frames", list.frames.len());
         Ok(Reply::new("frames", text, list))
     }

@@ -2,35 +2,64 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use callstack_core::frame::{FrameNum, Status};
+use callstack_core::event::RecordedFigures;
+use callstack_core::frame::{FrameNum, Status, has_begun};
 use callstack_core::secrets::mask;
 use callstack_core::stored::{Author, Message};
 use callstack_store::View;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::Views;
 use crate::error::EngineError;
-use crate::tree::{Checked, TreeLine, TreeNotes, of_session};
+use crate::tree::{ChangedFile, Checked, TreeLine, TreeNotes, of_session};
 
 /// Characters of a frame's results.
 const RESULTS: usize = 160;
 /// The number of messages that are searched for the newest answer of an agent.
 const NEWEST: u32 = 8;
 
+/// A request for frames.
+pub(crate) struct FrameRequest<'a> {
+    /// The session whose frames are listed, with those below them; none for all.
+    pub(crate) session: Option<&'a str>,
+    /// The session whose open frame is the active one.
+    pub(crate) callers: &'a str,
+    /// A revision since which nothing may have changed.
+    pub(crate) since: Option<i64>,
+    pub(crate) detail: FrameDetail,
+    /// Whether secrets stay in results that are cut.
+    pub(crate) reveal: bool,
+}
+
+/// How much is said of frames and sessions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum FrameDetail {
+    /// The beginning of results, the names of files, and the agents of sessions.
+    #[default]
+    Usual,
+    /// None of these.
+    Titles,
+    /// Whole results, files with their lines, and the figures of imported sessions.
+    Whole,
+}
+
 /// All frames as a flat list, each after the one above it.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub(crate) struct FrameList {
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+pub struct FrameList {
     /// The newest change of the store
-    revision: i64,
+    pub revision: i64,
     /// Whether nothing was changed since the revision that was asked for
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    unchanged: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unchanged: bool,
     /// Handle of the open frame
-    #[serde(skip_serializing_if = "Option::is_none")]
-    active: Option<String>,
-    pub(crate) frames: Vec<ListedFrame>,
-    sessions: Vec<ListedSession>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub active: Option<String>,
+    /// The frames
+    pub frames: Vec<ListedFrame>,
+    /// The sessions that worked in them
+    pub sessions: Vec<ListedSession>,
 }
 
 impl FrameList {
@@ -52,73 +81,96 @@ impl FrameList {
     clippy::struct_excessive_bools,
     reason = "fields of an answer, each of which says one thing"
 )]
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct ListedFrame {
-    pub(crate) handle: String,
-    id: String,
+pub struct ListedFrame {
+    /// Its handle, such as f12
+    pub handle: String,
+    /// Its id
+    pub id: String,
     /// Handle of the frame below which it is shown
-    #[serde(skip_serializing_if = "Option::is_none")]
-    parent: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
     /// Frames above it
-    depth: u32,
-    title: String,
-    status: Status,
+    pub depth: u32,
+    /// Its title
+    pub title: String,
+    /// Its status
+    pub status: Status,
     /// The sign of the status in a tree
-    sign: &'static str,
+    pub sign: String,
     /// The session that works in it
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) session: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<String>,
     /// The host's name of the agent
-    #[serde(skip_serializing_if = "Option::is_none")]
-    agent: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
     /// Milliseconds since 1970, as all times here
-    created_at: i64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    begun_at: Option<i64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    ended_at: Option<i64>,
-    updated_at: i64,
+    pub created_at: i64,
+    /// When work in it first began
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub begun_at: Option<i64>,
+    /// When it last ended
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<i64>,
+    /// Its newest change
+    pub updated_at: i64,
     /// Milliseconds for which it was worked in
-    worked_ms: i64,
+    pub worked_ms: i64,
     /// Tokens of the work in it and below it
-    tokens: usize,
+    pub tokens: usize,
     /// Those that are of no frame below it
-    own_tokens: usize,
+    pub own_tokens: usize,
     /// The beginning of its results
-    #[serde(skip_serializing_if = "Option::is_none")]
-    result: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub result: Option<String>,
     /// Files that it changed
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    files: Vec<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<String>,
     /// Lines that were added
-    added: usize,
+    pub added: usize,
     /// Lines that were removed
-    removed: usize,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) checked: Option<CheckedView>,
+    pub removed: usize,
+    /// How its tests, linters and builds ended
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checked: Option<CheckedView>,
     /// Number of its pins
-    pins: usize,
+    pub pins: usize,
     /// Number of its decisions
-    decisions: usize,
+    pub decisions: usize,
     /// Whether it is the open frame
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    active: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub active: bool,
     /// Whether it is still sent step by step
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    still_sent: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub still_sent: bool,
     /// Whether it was left open in an imported session
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    imported: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub imported: bool,
     /// Whether nobody gave it its title
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    derived: bool,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub derived: bool,
+    /// Its results, in detail
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub results: Option<String>,
+    /// Files that it changed, in detail
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub changes: Vec<ChangedFile>,
+}
+
+impl ListedFrame {
+    /// Returns the time of work in it until it ended, or until `now`, in milliseconds; none for one that never began.
+    pub fn worked(&self, now: i64) -> Option<i64> {
+        let begun = self.begun_at.unwrap_or(self.created_at);
+        let worked = self.ended_at.unwrap_or(now).saturating_sub(begun).max(0);
+        has_begun(self.status, self.begun_at, self.session.as_deref()).then_some(worked)
+    }
 }
 
 /// How tests, linters and builds of a frame ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum CheckedView {
+pub enum CheckedView {
     /// All went well.
     Passed,
     /// All went well, and files were changed after the last of them.
@@ -138,61 +190,52 @@ impl CheckedView {
 }
 
 /// A session.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-struct ListedSession {
-    id: String,
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+pub struct ListedSession {
+    /// The host's id
+    pub id: String,
     /// The program that it belongs to
-    host: String,
+    pub host: String,
     /// The session that started it
-    #[serde(skip_serializing_if = "Option::is_none")]
-    parent: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent: Option<String>,
     /// Whether it was only read from a recording
-    recorded: bool,
+    pub recorded: bool,
     /// Handle of the frame that it works in
-    #[serde(skip_serializing_if = "Option::is_none")]
-    active: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub active: Option<String>,
     /// Handle of its first frame
-    #[serde(skip_serializing_if = "Option::is_none")]
-    root: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root: Option<String>,
     /// The host's name of the agent that answered last
-    #[serde(skip_serializing_if = "Option::is_none")]
-    agent: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<String>,
     /// When a message of it was stored last; milliseconds since 1970
-    #[serde(skip_serializing_if = "Option::is_none")]
-    at: Option<i64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<i64>,
+    /// What its recording tells of it, in detail
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub figures: Option<RecordedFigures>,
 }
 
 impl Views {
-    /// Returns all frames, or those of a session with those below them. `callers` is the session whose open frame is
-    /// the active one.
-    pub(crate) fn frames(
-        &self,
-        session: Option<&str>,
-        callers: &str,
-        since: Option<i64>,
-        reveal: bool,
-    ) -> Result<FrameList, EngineError> {
+    /// Returns all frames, or those of a session with those below them.
+    pub(crate) fn frames(&self, request: &FrameRequest<'_>) -> Result<FrameList, EngineError> {
         let revision = self.kernel.read(|view| Ok::<_, EngineError>(view.revision()?))?;
-        let mut list = FrameList {
-            revision,
-            unchanged: since == Some(revision),
-            active: None,
-            frames: Vec::new(),
-            sessions: Vec::new(),
-        };
-        if list.unchanged {
-            return Ok(list);
+        let mut list = FrameList { revision, ..FrameList::default() };
+        if request.since == Some(revision) {
+            return Ok(FrameList { unchanged: true, ..list });
         }
-        let lines = self.queries.tree(Some(session.unwrap_or(callers)))?;
+        let lines = self.queries.tree(Some(request.session.unwrap_or(request.callers)))?;
         let notes = self.queries.tree_notes(&lines)?;
-        list.sessions = self.kernel.read(sessions)?;
+        list.sessions = self.kernel.read(|view| sessions(view, &notes, request.detail))?;
         let agents: BTreeMap<&str, &str> = list
             .sessions
             .iter()
             .filter_map(|session| Some((session.id.as_str(), session.agent.as_deref()?)))
             .collect();
         let own = own_tokens(&lines, &notes);
-        let shown: Vec<&TreeLine> = match session {
+        let shown: Vec<&TreeLine> = match request.session {
             Some(session) => of_session(&lines, session).0,
             None => lines.iter().collect(),
         };
@@ -201,7 +244,8 @@ impl Views {
         let frames = shown.into_iter().map(|line| {
             let agent = line.frame.session.as_deref().and_then(|it| agents.get(it));
             let own = own.get(&line.frame.num).copied().unwrap_or_default();
-            ListedFrame::of(line, &notes, (agent.copied(), own, now), reveal)
+            let listed = ListedFrame::of(line, &notes, (agent.copied(), own, now));
+            listed.with_texts(line, &notes, request)
         });
         list.frames = frames.collect();
         Ok(list)
@@ -213,10 +257,9 @@ impl ListedFrame {
         line: &TreeLine,
         notes: &TreeNotes,
         (agent, own_tokens, now): (Option<&str>, usize, i64),
-        reveal: bool,
     ) -> Self {
         let frame = &line.frame;
-        let changed = notes.changed.get(&frame.num).map(Vec::as_slice).unwrap_or_default();
+        let changed = changes_of(line, notes);
         Self {
             handle: frame.num.to_string(),
             id: frame.id.clone(),
@@ -224,7 +267,7 @@ impl ListedFrame {
             depth: frame.depth,
             title: frame.identity.title.clone(),
             status: frame.status,
-            sign: line.sign(),
+            sign: line.sign().to_owned(),
             session: frame.session.clone(),
             agent: agent.map(str::to_owned),
             created_at: frame.created_at,
@@ -234,8 +277,8 @@ impl ListedFrame {
             worked_ms: if line.left_open { 0 } else { frame.worked(now) },
             tokens: notes.tokens.get(&frame.num).copied().unwrap_or_default(),
             own_tokens,
-            result: frame.results.as_deref().map(|results| beginning(results, reveal)),
-            files: changed.iter().map(|file| file.path.clone()).collect(),
+            result: None,
+            files: Vec::new(),
             added: changed.iter().map(|file| file.added).sum(),
             removed: changed.iter().map(|file| file.removed).sum(),
             checked: notes.checked.get(&frame.num).copied().map(CheckedView::of),
@@ -245,8 +288,31 @@ impl ListedFrame {
             still_sent: line.still_sent,
             imported: line.left_open,
             derived: frame.identity_derived,
+            results: None,
+            changes: Vec::new(),
         }
     }
+
+    /// Adds results and files, as far as they are asked for.
+    fn with_texts(self, line: &TreeLine, notes: &TreeNotes, request: &FrameRequest<'_>) -> Self {
+        let results = line.frame.results.as_deref();
+        let changes = changes_of(line, notes);
+        match request.detail {
+            FrameDetail::Titles => self,
+            FrameDetail::Usual => Self {
+                result: results.map(|results| beginning(results, request.reveal)),
+                files: changes.iter().map(|file| file.path.clone()).collect(),
+                ..self
+            },
+            FrameDetail::Whole => {
+                Self { results: results.map(str::to_owned), changes: changes.to_vec(), ..self }
+            }
+        }
+    }
+}
+
+fn changes_of<'n>(line: &TreeLine, notes: &'n TreeNotes) -> &'n [ChangedFile] {
+    notes.changed.get(&line.frame.num).map(Vec::as_slice).unwrap_or_default()
 }
 
 /// The beginning of results in one line. Secrets are masked before it is cut.
@@ -274,27 +340,39 @@ fn own_tokens(lines: &[TreeLine], notes: &TreeNotes) -> BTreeMap<FrameNum, usize
     own
 }
 
-fn sessions(view: &View<'_>) -> Result<Vec<ListedSession>, EngineError> {
+fn sessions(
+    view: &View<'_>,
+    notes: &TreeNotes,
+    detail: FrameDetail,
+) -> Result<Vec<ListedSession>, EngineError> {
     let recorded = view.recorded_sessions()?;
     let mut sessions = Vec::new();
     for session in view.sessions(u32::MAX)? {
-        let agent = view.last_messages(&session.id, NEWEST)?.into_iter().find_map(|message| {
-            let message = Message::read(&message.json)?;
-            // A host summarises with an agent of its own.
-            message
-                .agent
-                .filter(|_| message.author == Some(Author::Assistant) && !message.is_summary)
-        });
+        let (agent, at) = match detail {
+            FrameDetail::Usual => (agent(view, &session.id)?, view.last_recorded(&session.id)?),
+            FrameDetail::Titles | FrameDetail::Whole => (None, None),
+        };
+        let note = notes.sessions.get(&session.id).filter(|_| detail == FrameDetail::Whole);
         sessions.push(ListedSession {
             recorded: recorded.contains(&session.id),
-            at: view.last_recorded(&session.id)?,
+            at,
             host: session.host,
             parent: session.parent,
             active: session.active.map(|frame| frame.to_string()),
             root: session.root.map(|frame| frame.to_string()),
             agent,
+            figures: note.and_then(|note| note.figures),
             id: session.id,
         });
     }
     Ok(sessions)
+}
+
+/// Returns the host's name of the agent that answered last.
+fn agent(view: &View<'_>, session: &str) -> Result<Option<String>, EngineError> {
+    Ok(view.last_messages(session, NEWEST)?.into_iter().find_map(|message| {
+        let message = Message::read(&message.json)?;
+        // A host summarises with an agent of its own.
+        message.agent.filter(|_| message.author == Some(Author::Assistant) && !message.is_summary)
+    }))
 }
