@@ -24,7 +24,6 @@ pub use options::Options;
 
 use data::feed::follow;
 use data::loads::Load;
-use data::rows::Titles;
 use data::worker::Worker;
 use model::app::{App, Order};
 use terminal::input::Keys;
@@ -46,7 +45,7 @@ pub fn run(engine: Engine, caller: CallerNow, options: Options) -> io::Result<()
     let engine = Arc::new(engine);
     let (news, received) = mpsc::channel();
     let (ask, questions) = mpsc::channel();
-    let worker = Worker { engine: Arc::clone(&engine), caller, titles: Titles::default() };
+    let worker = Worker { engine: Arc::clone(&engine), caller };
     let to_worker = news.clone();
     spawn("ui-worker", news.clone(), move || worker.run(&questions, &to_worker))?;
     let to_feed = news.clone();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use callstack_engine::FrameMetadata;
+use callstack_engine::{FrameMetadata, NearFrames};
 use serde::Deserialize;
 
 /// Everything about a frame: `stack_frame_details`.
@@ -20,9 +20,9 @@ pub(crate) struct Details {
     pub(crate) imported: bool,
     #[serde(default)]
     pub(crate) view: Option<Figures>,
-    /// Pins of the frames above it, nearest first, by the handles of these.
-    #[serde(skip)]
-    pub(crate) inherited: Vec<(String, BTreeMap<String, String>)>,
+    /// The frames around it.
+    #[serde(default)]
+    pub(crate) near: NearFrames,
 }
 
 /// Why the steps of a finished frame are still sent.

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use callstack_core::control::escape_line;
 use callstack_core::frame::{FrameNum, Status};
-use callstack_core::secrets::mask;
-use callstack_engine::tree::{TreeLine, TreeNotes};
+use callstack_engine::tree::{LEFT_OPEN, sign};
+use callstack_engine::{FrameList, ListedSession};
 
-/// A frame in the tree. Its texts hold no secret of a known form and nothing that steers a terminal.
+/// A frame in the tree. Nothing in its texts steers a terminal.
 #[derive(Clone, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a mark of its own")]
 pub(crate) struct Row {
@@ -50,67 +50,54 @@ impl Row {
     }
 }
 
-/// Returns the rows of a tree, in its order. Titles that are in `before` are not masked again.
-pub(crate) fn rows(lines: &[TreeLine], notes: &TreeNotes, before: &mut Titles) -> Vec<Row> {
-    let mut depths: HashMap<FrameNum, usize> = HashMap::with_capacity(lines.len());
-    let mut sessions: HashMap<FrameNum, &str> = HashMap::with_capacity(lines.len());
-    let mut titles = HashMap::with_capacity(lines.len());
-    let mut rows: Vec<Row> = Vec::with_capacity(lines.len());
-    for line in lines {
-        let frame = &line.frame;
-        let above = frame.shown_below().and_then(|above| depths.get(&above).copied());
-        let depth = above.map_or(0, |above| above + 1);
-        depths.insert(frame.num, depth);
-        let above = frame.shown_below().and_then(|above| sessions.get(&above).copied());
+/// Returns the rows of a tree, in its order.
+pub(crate) fn rows(list: &FrameList) -> Vec<Row> {
+    let mut depths: HashMap<&str, usize> = HashMap::with_capacity(list.frames.len());
+    let mut own_sessions: HashMap<&str, &str> = HashMap::with_capacity(list.frames.len());
+    let sessions: HashMap<&str, &ListedSession> =
+        list.sessions.iter().map(|session| (session.id.as_str(), session)).collect();
+    let mut rows: Vec<Row> = Vec::with_capacity(list.frames.len());
+    for frame in &list.frames {
+        let Ok(num) = frame.handle.parse() else { continue };
+        let above = frame.parent.as_deref();
+        let depth = above.and_then(|above| depths.get(above)).map_or(0, |above| above + 1);
+        depths.insert(&frame.handle, depth);
+        let above = above.and_then(|above| own_sessions.get(above).copied());
         let own = frame.session.as_deref();
         let own_session = above.is_some() && own.is_some() && own != above;
-        sessions.extend(own.map(|own| (frame.num, own)));
-        let session = frame.session.as_deref().and_then(|it| notes.sessions.get(it));
-        let title = before.title(frame.num, &frame.identity.title);
-        titles.insert(frame.num, (frame.identity.title.clone(), title.clone()));
+        own_sessions.extend(own.map(|own| (frame.handle.as_str(), own)));
+        let session = own.and_then(|own| sessions.get(own));
+        let title = escape_line(&frame.title).into_owned();
         let host = session.map(|session| session.host.clone());
-        let status = line.status().replace('_', " ");
-        let words = format!("{} {title} {status} {}", frame.num, host.as_deref().unwrap_or(""));
+        let status = if frame.imported { "imported" } else { frame.status.as_str() };
+        let status = status.replace('_', " ");
+        let words = format!("{num} {title} {status} {}", host.as_deref().unwrap_or(""));
         // Nobody goes on with a recording.
         let stands = session.is_some_and(|it| it.recorded).then_some(frame.updated_at);
         if let Some(above) = rows.last_mut() {
             above.has_children = depth > above.depth;
         }
         rows.push(Row {
-            num: frame.num,
+            num,
             depth,
             words: words.to_lowercase(),
             title,
             status: frame.status,
-            sign: line.sign(),
-            active: line.active,
-            left_open: line.left_open,
-            still_sent: line.still_sent,
+            sign: if frame.imported { LEFT_OPEN } else { sign(frame.status) },
+            active: frame.active,
+            left_open: frame.imported,
+            still_sent: frame.still_sent,
             own_session,
             has_children: false,
             session: frame.session.clone(),
             host,
-            tokens: notes.tokens.get(&frame.num).copied().unwrap_or(0) as u64,
+            tokens: frame.tokens as u64,
             begun: frame.begun_at.unwrap_or(frame.created_at),
             ended: frame.ended_at.or(stands),
-            never_began: frame.worked(i64::MAX) == 0,
+            never_began: frame.worked(i64::MAX).is_none_or(|worked| worked == 0),
         });
     }
-    before.0 = titles;
     rows
-}
-
-/// Titles as they came and as they are shown, by frame: masking ten thousand takes longer than drawing them.
-#[derive(Debug, Default)]
-pub(crate) struct Titles(HashMap<FrameNum, (String, String)>);
-
-impl Titles {
-    fn title(&self, frame: FrameNum, title: &str) -> String {
-        match self.0.get(&frame) {
-            Some((came, shown)) if came == title => shown.clone(),
-            _ => escape_line(&mask(title)).into_owned(),
-        }
-    }
 }
 
 #[cfg(test)]
@@ -124,7 +111,7 @@ impl Row {
             words: format!("f{num} {title} {}", status.as_str().replace('_', " ")).to_lowercase(),
             title,
             status,
-            sign: callstack_engine::tree::sign(status),
+            sign: sign(status),
             active: false,
             left_open: false,
             still_sent: false,

@@ -4,18 +4,16 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender};
 
-use callstack_core::frame::FrameNum;
-use callstack_core::secrets::mask;
 use callstack_engine::operation::{Answer, Caller};
 use callstack_engine::search::SearchAnswer;
 use callstack_engine::{Engine, EngineError, Kind, operations};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
-use super::answers::{Details, Folded};
+use super::answers::Folded;
 use super::loads::{Deed, Load, Loaded, Rollback};
 use super::messages::Piece;
-use super::rows::{Row, Titles, rows};
+use super::rows::rows;
 use crate::terminal::news::News;
 
 /// Returns the caller of operations: its session may change as agents work.
@@ -30,12 +28,11 @@ const PLACES: usize = 50;
 pub(crate) struct Worker {
     pub(crate) engine: Arc<Engine>,
     pub(crate) caller: CallerNow,
-    pub(crate) titles: Titles,
 }
 
 impl Worker {
     /// Answers questions until no more can come. Those that a waiting one makes useless are left out.
-    pub(crate) fn run(mut self, questions: &Receiver<Load>, news: &Sender<News>) {
+    pub(crate) fn run(self, questions: &Receiver<Load>, news: &Sender<News>) {
         let mut waiting = VecDeque::new();
         loop {
             if waiting.is_empty() {
@@ -56,10 +53,17 @@ impl Worker {
         }
     }
 
-    fn answer(&mut self, load: Load) -> Loaded {
+    fn answer(&self, load: Load) -> Loaded {
         match load {
-            Load::Tree => Loaded::Tree(self.tree()),
-            Load::Details(frame) => Loaded::Details(frame, Box::new(self.details(frame))),
+            Load::Tree => {
+                let list = self.read("stack_frames", json!({"detail": "titles"}));
+                Loaded::Tree(list.map(|list| rows(&list)))
+            }
+            Load::Details(frame) => {
+                let arguments = json!({"frame": frame.to_string(), "near": true});
+                let details = self.read("stack_frame_details", arguments);
+                Loaded::Details(frame, Box::new(details))
+            }
             Load::Log { frame, from, count } => {
                 let arguments = json!({"frame": frame.to_string(), "from": from, "count": count});
                 Loaded::Log(frame, self.read("stack_read_frame", arguments))
@@ -100,30 +104,6 @@ impl Worker {
                 }))
             }
         }
-    }
-
-    fn tree(&mut self) -> Result<Vec<Row>, EngineError> {
-        let session = (self.caller)(&self.engine)?.session;
-        let lines = self.engine.tree(Some(&session))?;
-        let notes = self.engine.tree_notes(&lines)?;
-        Ok(rows(&lines, &notes, &mut self.titles))
-    }
-
-    fn details(&self, frame: FrameNum) -> Result<Details, EngineError> {
-        let mut details: Details =
-            self.read("stack_frame_details", json!({"frame": frame.to_string()}))?;
-        let mut above = self.engine.frame(frame)?.parent;
-        while let Some(num) = above {
-            let frame = self.engine.frame(num)?;
-            let pins = frame.pins.iter();
-            let pins: std::collections::BTreeMap<_, _> =
-                pins.map(|pin| (format!("p{}", pin.num), mask(&pin.text).into_owned())).collect();
-            if !pins.is_empty() {
-                details.inherited.push((num.to_string(), pins));
-            }
-            above = frame.parent;
-        }
-        Ok(details)
     }
 
     fn read<T: DeserializeOwned>(

@@ -317,7 +317,7 @@ impl Pane<'_> {
     fn pins(&mut self, answer: &Answer) {
         let frame = &answer.frame;
         let facts = frame.decisions.iter();
-        if frame.pins.is_empty() && answer.inherited.is_empty() {
+        if frame.pins.is_empty() && answer.near.inherited.is_empty() {
             self.writer.text(DIM, "", "No rule is pinned here or above. `i` pins one.");
         }
         if !frame.pins.is_empty() {
@@ -326,9 +326,9 @@ impl Pane<'_> {
                 self.writer.text(PLAIN, "  ", &format!("{num} {text}"));
             }
         }
-        for (above, pins) in &answer.inherited {
-            self.heading(&format!("Pinned in {above}"));
-            for (num, text) in pins {
+        for above in &answer.near.inherited {
+            self.heading(&format!("Pinned in {}", above.frame));
+            for (num, text) in &above.pins {
                 self.writer.text(PLAIN, "  ", &format!("{num} {text}"));
             }
         }
