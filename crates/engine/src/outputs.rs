@@ -19,6 +19,9 @@ pub(crate) struct BegunFrame {
     /// Why it is worked on in the calling session although another one was asked for
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) in_place: Option<String>,
+    /// Handles of frames that were left on the way and are blocked now; only at a terminal
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) aside: Vec<String>,
 }
 
 impl BegunFrame {
@@ -29,6 +32,7 @@ impl BegunFrame {
             status: frame.status,
             title: frame.identity.title.clone(),
             in_place: None,
+            aside: Vec::new(),
         }
     }
 }
@@ -50,6 +54,15 @@ pub(crate) struct EndedFrame {
     /// Why the model that was to write the results did not
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) summarizer_failure: Option<String>,
+    /// Handles of frames that were left on the way and are blocked now; only at a terminal
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) aside: Vec<String>,
+    /// Handles of the planned and blocked frames right below it, unless it is blocked itself; only at a terminal
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) unfinished: Vec<String>,
+    /// Handle and title of the frame that is open in the session now; only at a terminal
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) open: Option<String>,
 }
 
 impl EndedFrame {
@@ -61,6 +74,9 @@ impl EndedFrame {
             results_source: frame.results_source,
             parent: frame.parent.map(|parent| parent.to_string()),
             summarizer_failure: None,
+            aside: Vec::new(),
+            unfinished: Vec::new(),
+            open: None,
         }
     }
 }

@@ -1,5 +1,4 @@
-use callstack_core::frame::Status;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::began;
 use crate::error::CommandError;
@@ -28,15 +27,10 @@ pub(crate) fn run(
     let engine = invocation.engine()?;
     let arguments = json!({"to": args.to, "results": results});
     let session = invocation.caller(&engine)?.session;
-    let before = engine.stack(&session)?;
     let answer = invocation.run(&engine, "stack_navigate", arguments)?;
-    let mut aside = Vec::new();
-    for frame in before {
-        if engine.frame(frame.num)?.status == Status::Blocked {
-            aside.push(frame.num.to_string());
-        }
-    }
     began(output, &answer, &session)?;
+    let aside = answer.data["aside"].as_array().into_iter().flatten();
+    let aside: Vec<_> = aside.filter_map(Value::as_str).collect();
     if !aside.is_empty() {
         let (aside, is) = (aside.join(", "), if aside.len() == 1 { "is" } else { "are" });
         output.remark(&format!(

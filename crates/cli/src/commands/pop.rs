@@ -1,9 +1,6 @@
-use callstack_core::frame::{Frame, FrameNum, Status};
 use callstack_core::results::ResultsSource;
-use callstack_core::secrets::mask;
-use callstack_engine::{Engine, EngineError};
 use clap::ValueEnum;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::error::CommandError;
 use crate::input;
@@ -63,15 +60,8 @@ pub(crate) fn run(
     };
     let arguments = json!({"frame": args.frame, "results": results, "status": status});
     let answer = invocation.run(&engine, "stack_frame_pop", arguments)?;
-    let open = match engine.active(&invocation.caller(&engine)?.session)? {
-        Some(num) => Some(mask(&engine.frame(num)?.label()).into_owned()),
-        None => None,
-    };
-    let left = match answer.closed {
-        // The frames below a blocked frame wait with it.
-        Some(closed) if !matches!(ending, Ending::Blocked) => unfinished_below(&engine, closed)?,
-        _ => Vec::new(),
-    };
+    let left = answer.data["unfinished"].as_array().into_iter().flatten();
+    let left: Vec<_> = left.filter_map(Value::as_str).collect();
     output.either(&answer.data, |page| {
         page.put(PLAIN, &answer.title).end();
         if let (Some(closed), false) = (answer.closed, left.is_empty()) {
@@ -88,20 +78,9 @@ pub(crate) fn run(
         if let Some(why) = answer.data["summarizerFailure"].as_str() {
             page.put(DIM, &format!("the model that was to write them did not: {why}")).end();
         }
-        match &open {
+        match answer.data["open"].as_str() {
             Some(open) => page.put(DIM, &format!("open now: {open}")).end(),
             None => page.put(DIM, "no frame is open now").end(),
         };
     })
-}
-
-/// Returns the planned and blocked frames right below one that has ended.
-fn unfinished_below(engine: &Engine, closed: FrameNum) -> Result<Vec<String>, EngineError> {
-    let is_meant = |frame: &Frame| {
-        frame.shown_below() == Some(closed)
-            && matches!(frame.status, Status::Planned | Status::Blocked)
-    };
-    let lines = engine.tree(None)?;
-    let meant = lines.iter().map(|line| &line.frame).filter(|frame| is_meant(frame));
-    Ok(meant.map(|frame| frame.num.to_string()).collect())
 }

@@ -1,7 +1,7 @@
 //! Operations that end a frame.
 
 use callstack_core::decide::{self, Command, Decision, Neighbourhood as _, nearest_chosen};
-use callstack_core::frame::{Frame, Status};
+use callstack_core::frame::{Frame, FrameNum, Status};
 use callstack_core::returned::{nothing_open, open_now};
 use callstack_core::transcript::Outcome;
 use callstack_store::View;
@@ -96,48 +96,16 @@ impl Operate for Pop {
         caller: &Caller,
         params: PopParams,
     ) -> Result<Reply<Self::Output>, EngineError> {
-        let own = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
-        let generate = params.generate_summary == Some(true);
-        let (given, dense) = (own(params.results), own(params.results_compacted));
-        // Results that are given only in their dense form are the whole results, too.
-        let results = given.or_else(|| dense.clone());
-        let status: Status = params.status.unwrap_or_default().into();
-        if let Some(since) = own(params.since) {
-            let beside = params.frame.is_some() || generate || status == Status::Blocked;
-            let Some(results) = results.filter(|_| !beside) else {
-                return Err(EngineError::invalid(
-                    "steps are closed with `since` as completed or failed, with results that you give",
-                    "Leave out frame and generateSummary; `results` say all that later work needs of them.",
-                ));
-            };
-            let outcome = Outcome::with(status, results, dense, caller.source());
-            let title = params.title.as_deref();
-            return Ok(pop_since(engine, caller, &since, title, outcome)?.map(PopOutput::Ended));
+        let mut reply = pop(engine, caller, params)?;
+        if caller.kind() == CallerKind::Terminal
+            && let Some(PopOutput::Ended(ended)) = &mut reply.data
+        {
+            ended.open = open_in(engine, &caller.session)?;
+            if let Some(closed) = reply.answer.closed {
+                ended.unfinished = unfinished_below(engine, closed)?;
+            }
         }
-        if params.title.is_some() {
-            return Err(EngineError::invalid(
-                "a title goes with `since` alone",
-                "The open frame has the title that it was pushed with.",
-            ));
-        }
-        let frame = match &params.frame {
-            Some(reference) => Some(engine.resolve(reference)?),
-            None => None,
-        };
-        if generate {
-            let ending = Ending {
-                frame: frame.map(|frame| frame.num),
-                status,
-                results,
-                results_compacted: dense,
-            };
-            return end_with_summary(engine, caller, ending);
-        }
-        let Some(results) = results else {
-            return end_without_results(engine, caller, frame, status);
-        };
-        let outcome = Outcome::with(status, results, dense, caller.source());
-        Ok(end_with(engine, caller, frame.as_ref(), outcome)?.map(PopOutput::Ended))
+        Ok(reply)
     }
 
     fn resume(
@@ -149,6 +117,74 @@ impl Operate for Pop {
         missing_results::resume(engine, caller, &token, &outcome)
             .unwrap_or_else(|| compaction::resume(engine, caller, &token, outcome))
     }
+}
+
+/// Ends a frame, or steps after the fact.
+fn pop(
+    engine: &Engine,
+    caller: &Caller,
+    params: PopParams,
+) -> Result<Reply<PopOutput>, EngineError> {
+    let own = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
+    let generate = params.generate_summary == Some(true);
+    let (given, dense) = (own(params.results), own(params.results_compacted));
+    // Results that are given only in their dense form are the whole results, too.
+    let results = given.or_else(|| dense.clone());
+    let status: Status = params.status.unwrap_or_default().into();
+    if let Some(since) = own(params.since) {
+        let beside = params.frame.is_some() || generate || status == Status::Blocked;
+        let Some(results) = results.filter(|_| !beside) else {
+            return Err(EngineError::invalid(
+                "steps are closed with `since` as completed or failed, with results that you give",
+                "Leave out frame and generateSummary; `results` say all that later work needs of them.",
+            ));
+        };
+        let outcome = Outcome::with(status, results, dense, caller.source());
+        let title = params.title.as_deref();
+        return Ok(pop_since(engine, caller, &since, title, outcome)?.map(PopOutput::Ended));
+    }
+    if params.title.is_some() {
+        return Err(EngineError::invalid(
+            "a title goes with `since` alone",
+            "The open frame has the title that it was pushed with.",
+        ));
+    }
+    let frame = match &params.frame {
+        Some(reference) => Some(engine.resolve(reference)?),
+        None => None,
+    };
+    if generate {
+        let ending = Ending {
+            frame: frame.map(|frame| frame.num),
+            status,
+            results,
+            results_compacted: dense,
+        };
+        return end_with_summary(engine, caller, ending);
+    }
+    let Some(results) = results else {
+        return end_without_results(engine, caller, frame, status);
+    };
+    let outcome = Outcome::with(status, results, dense, caller.source());
+    Ok(end_with(engine, caller, frame.as_ref(), outcome)?.map(PopOutput::Ended))
+}
+
+/// Returns handle and title of the frame that is open in a session.
+fn open_in(engine: &Engine, session: &str) -> Result<Option<String>, EngineError> {
+    let open = engine.active(session)?.map(|open| engine.frame(open)).transpose()?;
+    Ok(open.as_ref().map(Frame::label))
+}
+
+/// Returns the planned and blocked frames right below one that has ended. Those below a blocked one wait with it.
+fn unfinished_below(engine: &Engine, closed: FrameNum) -> Result<Vec<String>, EngineError> {
+    engine.kernel.read(|view| {
+        if view.frame(closed)?.status == Status::Blocked {
+            return Ok(Vec::new());
+        }
+        let below = view.children(Some(closed))?.into_iter();
+        let waits = |frame: &Frame| matches!(frame.status, Status::Planned | Status::Blocked);
+        Ok(below.filter(waits).map(|frame| frame.num.to_string()).collect())
+    })
 }
 
 /// Ends a frame, the session's active one if none is named, with an outcome.

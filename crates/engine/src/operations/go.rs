@@ -55,58 +55,90 @@ impl Operate for Navigate {
         params: NavigateParams,
     ) -> Result<Reply<Self::Output>, EngineError> {
         let stack = engine.stack(&caller.session)?;
-        let Some(open) = stack.last() else {
-            return Err(refused("no frame is open in this session", opening(engine, &params.to)?));
-        };
-        let target = target(engine, open, &params.to)?;
-        if kept(engine, &stack, Some(target.num))? == Some(stack.len()) {
-            let text = format!("Frame {} is the open one already.", target.label());
-            return Ok(at(&target, text));
+        let mut reply = navigate(engine, caller, params, &stack)?;
+        if caller.kind() == CallerKind::Terminal
+            && let Some(
+                NavigateOutput::At(BegunFrame { aside, .. })
+                | NavigateOutput::Ended(EndedFrame { aside, .. }),
+            ) = &mut reply.data
+        {
+            *aside = blocked(engine, &stack)?;
         }
-        let keep = keep(engine, caller, &stack, &target)?;
-        let results = params.results.filter(|results| !results.trim().is_empty());
-        let (results, source) = if let Some(results) = results {
-            (results, caller.source())
-        } else {
-            let aside = format!("Set aside: work went on in {}.", target.label());
-            (aside, ResultsSource::Callstack)
-        };
-        let outcome = Outcome::with(Status::Blocked, results, None, source);
-        let left = stack.get(keep..).unwrap_or_default();
-        let pops = left.iter().rev().map(|frame| {
-            let anchor = engine.queries.anchor_in(caller, frame)?;
-            let (session, outcome) = (caller.session.clone(), outcome.clone());
-            Ok(Pop { session, frame: Some(frame.num), anchor, outcome })
-        });
-        let pops = pops.collect::<Result<Vec<_>, EngineError>>()?;
-        let mut aside: Vec<_> = left.iter().map(|frame| frame.num).collect();
-        if target.status == Status::InProgress {
-            let answer = engine.lifecycle.end_in_turn(caller, pops, |change, ended| {
-                let view = change.view();
-                let answer = gone_back(&view, Contexts::last_ended(&view, ended)?)?;
-                engine.idempotency.keep_answer_if_elsewhere(change, caller, &aside, &answer)?;
-                Ok(answer)
-            })?;
-            aside.retain(|num| Some(*num) != answer.answer.closed);
-            engine.files.record_ends(&aside);
-            return Ok(answer);
-        }
-        let activate = Command::Activate(Activate {
-            frame: target.num,
-            session: caller.session.clone(),
-            anchor: caller.anchor.clone(),
-            id: engine.world().id("frm-"),
-        });
-        engine.lifecycle.end_in_turn(caller, pops, |change, _| {
-            nothing_ends(&change.view(), &caller.session)?;
-            engine.commands.carry_out(change, &activate)?;
-            engine.lifecycle.keep_begun(change, caller, target.num, false, None)
-        })?;
-        engine.files.record_ends(&aside);
-        let begun =
-            engine.kernel.read(|view| engine.contexts.began(view, caller, target.num, false))?;
-        Ok(begun.map(NavigateOutput::At))
+        Ok(reply)
     }
+}
+
+/// Goes to another frame from the innermost of the open ones.
+fn navigate(
+    engine: &Engine,
+    caller: &Caller,
+    params: NavigateParams,
+    stack: &[Frame],
+) -> Result<Reply<NavigateOutput>, EngineError> {
+    let Some(open) = stack.last() else {
+        return Err(refused("no frame is open in this session", opening(engine, &params.to)?));
+    };
+    let target = target(engine, open, &params.to)?;
+    if kept(engine, stack, Some(target.num))? == Some(stack.len()) {
+        let text = format!("Frame {} is the open one already.", target.label());
+        return Ok(at(&target, text));
+    }
+    let keep = keep(engine, caller, stack, &target)?;
+    let results = params.results.filter(|results| !results.trim().is_empty());
+    let (results, source) = if let Some(results) = results {
+        (results, caller.source())
+    } else {
+        let aside = format!("Set aside: work went on in {}.", target.label());
+        (aside, ResultsSource::Callstack)
+    };
+    let outcome = Outcome::with(Status::Blocked, results, None, source);
+    let left = stack.get(keep..).unwrap_or_default();
+    let pops = left.iter().rev().map(|frame| {
+        let anchor = engine.queries.anchor_in(caller, frame)?;
+        let (session, outcome) = (caller.session.clone(), outcome.clone());
+        Ok(Pop { session, frame: Some(frame.num), anchor, outcome })
+    });
+    let pops = pops.collect::<Result<Vec<_>, EngineError>>()?;
+    let mut aside: Vec<_> = left.iter().map(|frame| frame.num).collect();
+    if target.status == Status::InProgress {
+        let answer = engine.lifecycle.end_in_turn(caller, pops, |change, ended| {
+            let view = change.view();
+            let answer = gone_back(&view, Contexts::last_ended(&view, ended)?)?;
+            engine.idempotency.keep_answer_if_elsewhere(change, caller, &aside, &answer)?;
+            Ok(answer)
+        })?;
+        aside.retain(|num| Some(*num) != answer.answer.closed);
+        engine.files.record_ends(&aside);
+        return Ok(answer);
+    }
+    let activate = Command::Activate(Activate {
+        frame: target.num,
+        session: caller.session.clone(),
+        anchor: caller.anchor.clone(),
+        id: engine.world().id("frm-"),
+    });
+    engine.lifecycle.end_in_turn(caller, pops, |change, _| {
+        nothing_ends(&change.view(), &caller.session)?;
+        engine.commands.carry_out(change, &activate)?;
+        engine.lifecycle.keep_begun(change, caller, target.num, false, None)
+    })?;
+    engine.files.record_ends(&aside);
+    let begun =
+        engine.kernel.read(|view| engine.contexts.began(view, caller, target.num, false))?;
+    Ok(begun.map(NavigateOutput::At))
+}
+
+/// Returns the handles of those frames that are blocked by now.
+fn blocked(engine: &Engine, frames: &[Frame]) -> Result<Vec<String>, EngineError> {
+    engine.kernel.read(|view| {
+        let mut blocked = Vec::new();
+        for frame in frames {
+            if view.frame(frame.num)?.status == Status::Blocked {
+                blocked.push(frame.num.to_string());
+            }
+        }
+        Ok(blocked)
+    })
 }
 
 /// Returns the answer of a call that went back to the frame above the one that it ended last.
