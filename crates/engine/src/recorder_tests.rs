@@ -19,7 +19,7 @@ fn what_was_waited_for_in_vain_is_not_waited_for_again() {
     let holder = std::thread::spawn(move || {
         other.write(|_| {
             begun.send(()).unwrap();
-            drop(is_to_end.recv());
+            is_to_end.recv().unwrap_err();
             Ok::<_, StoreError>(())
         })
     });

@@ -111,7 +111,9 @@ impl Stale {
         self.until_system = marks.until_system;
         marks.steps.into_iter().for_each(|step| add(&mut self.steps, step));
         if let Some((summary, until)) = marks.summary {
-            until.into_iter().for_each(|until| add(&mut self.until, until));
+            if let Some(until) = until {
+                add(&mut self.until, until);
+            }
             add(&mut self.summaries, summary);
         }
     }

@@ -74,7 +74,7 @@ impl Inside {
 
 impl Drop for Inside {
     fn drop(&mut self) {
-        OPEN.with_borrow_mut(|open| open.pop());
+        OPEN.with_borrow_mut(Vec::pop);
     }
 }
 
@@ -87,10 +87,14 @@ mod tests {
         Connection(Arc::new(Store::in_memory().unwrap()))
     }
 
+    fn revision_of(view: &View<'_>) -> Result<i64, StoreError> {
+        view.revision()
+    }
+
     #[test]
     fn a_transaction_of_another_store_may_begin_within_one() {
         let (one, other) = (connection(), connection());
-        let revision = |connection: &Connection| connection.read(|view| view.revision());
+        let revision = |connection: &Connection| connection.read(revision_of);
         one.write(|_| revision(&other)).unwrap();
         assert_eq!(revision(&one).unwrap(), 0, "the one before is over");
     }
@@ -99,14 +103,14 @@ mod tests {
     #[should_panic(expected = "within another one")]
     fn a_read_within_a_change_is_found() {
         let connection = connection();
-        drop(connection.write(|_| connection.read(|view| view.revision())));
+        drop(connection.write(|_| connection.read(revision_of)));
     }
 
     #[test]
     #[should_panic(expected = "within another one")]
     fn a_read_within_a_read_is_found() {
         let connection = connection();
-        let read = || connection.read(|view| Ok::<_, StoreError>(view.revision()?));
+        let read = || connection.read(revision_of);
         drop(connection.read(|_| read()));
     }
 }
