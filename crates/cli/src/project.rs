@@ -79,9 +79,14 @@ impl StartFolder {
         }
     }
 
-    /// Returns the project that a new store would be made in.
+    /// Returns the project that a new store would be made in: the nearest one whose store was deleted and is kept, else
+    /// the root of the work tree.
     pub(crate) fn new_project(&self) -> PathBuf {
-        callstack_store::project_root(&self.start, self.home.as_deref())
+        let root = callstack_store::project_root(&self.start, self.home.as_deref());
+        let registry = registry();
+        let keeps = |folder: &&Path| registry.as_ref().is_ok_and(|it| it.keeps(folder));
+        let within = self.start.ancestors().take_while(|folder| folder.starts_with(&root));
+        within.clone().find(keeps).map_or(root.clone(), Path::to_path_buf)
     }
 
     /// Whether a folder is the home folder, which contains all projects and is none.

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::assembly::Contexts;
 use crate::assembly::open_now::Saying;
-use crate::error::EngineError;
+use crate::error::{EngineError, Kind};
 use crate::handles;
 use crate::kernel::Kernel;
 use crate::log::files;
@@ -149,6 +149,12 @@ impl Purges {
     /// Returns the plan of a purge of a frame (handle, id, beginning of an id) with all below it, or of a session
     /// (its id or the beginning of it). Changes nothing.
     pub(crate) fn purge_plan(&self, reference: &str) -> Result<PurgePlan, EngineError> {
+        if let Some(aside) = self.kernel.databases_aside().first() {
+            let message = format!("{} may hold the same messages", aside.display());
+            let hint = "An earlier state of the store came into its place, and it was put aside. Go on with it by \
+                        copying it over .callstack/callstack.db while nothing works here, or delete it; then purge.";
+            return Err(EngineError::new(Kind::Conflict, message).with_hint(hint));
+        }
         // The id of a session is that of its root frame, too.
         let exact = self.kernel.read(|view| view.session_row(reference))?.map(|session| session.id);
         let subject = match exact {

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant, UNIX_EPOCH};
 
 use rusqlite::{Connection, Row};
 
+use crate::kept::forget_log;
 use crate::plain::open_plain;
 use crate::presence::Presence;
 use crate::sharing::share;
@@ -228,12 +229,18 @@ pub(crate) fn noting<T>(
 pub(crate) struct Closing {
     note: Note,
     database: PathBuf,
+    /// The hard link to the log.
+    kept_log: Option<PathBuf>,
 }
 
 impl Closing {
     /// Records that a checkpoint may follow, until the result is dropped. None if another process takes one, since
     /// this connection is not the last one then, or if the file is not in the recorded state.
-    pub(crate) fn begin(database: &Path, presence: &Presence) -> Option<Self> {
+    pub(crate) fn begin(
+        database: &Path,
+        presence: &Presence,
+        kept_log: Option<PathBuf>,
+    ) -> Option<Self> {
         // Another connection of this process may be closing at the moment.
         const PATIENCE: Duration = Duration::from_millis(50);
         let mut note = Note::lock(database, PATIENCE).ok()??;
@@ -241,7 +248,7 @@ impl Closing {
             return None;
         }
         note.write("begun\n").ok()?;
-        Some(Self { note, database: database.to_path_buf() })
+        Some(Self { note, database: database.to_path_buf(), kept_log })
     }
 }
 
@@ -249,5 +256,8 @@ impl Drop for Closing {
     fn drop(&mut self) {
         // Where this fails, the note says that one was begun.
         drop(self.note.leave(&self.database));
+        if let Some(kept_log) = &self.kept_log {
+            forget_log(kept_log, &self.database);
+        }
     }
 }

@@ -43,6 +43,8 @@ pub(crate) struct Open {
     path: PathBuf,
     /// Whether the database that was at its path before holds work that this one lacks, and was put aside.
     pub(crate) has_put_aside: bool,
+    /// The hard link to the log.
+    kept_log: Option<PathBuf>,
 }
 
 impl Open {
@@ -105,6 +107,7 @@ impl From<Connection> for Open {
             handle: None,
             path: PathBuf::new(),
             has_put_aside: false,
+            kept_log: None,
         }
     }
 }
@@ -124,7 +127,7 @@ impl Drop for Open {
         if let Some(presence) = &self.presence
             && self.file().is_some_and(|file| id(&self.path) == Some(file))
         {
-            self.closing = Closing::begin(&self.path, presence);
+            self.closing = Closing::begin(&self.path, presence, self.kept_log.take());
         }
     }
 }
@@ -211,6 +214,7 @@ pub(crate) fn connect(path: &Path, trusted: Option<&Trusted>) -> Result<Open, St
         handle,
         path: path.to_path_buf(),
         has_put_aside: false,
+        kept_log: trusted.and_then(Trusted::states_in_force).map(|it| kept::link_to_log(&it)),
     };
     // Before the key is on record, from which on a log needs the mark.
     open.mark_log(path)?;

@@ -10,6 +10,8 @@ use crate::plain::{open_plain, read_plain};
 
 /// The longest file that is read.
 const LONGEST: u64 = 1024 * 1024;
+/// The line before ours, which tells it from one that the user wrote.
+const COMMENT: &[u8] = b"# the store of callstack";
 
 /// Has the repository that a project lies in ignore the project's store. Where that is not possible, the `.gitignore`
 /// in the store does so alone.
@@ -22,16 +24,24 @@ fn try_to_add(project: &Path) -> io::Result<()> {
     let Some(line) = line_for(&root, project) else { return Ok(()) };
     let path = git.join("info/exclude");
     let text = read_plain(&path, LONGEST)?.unwrap_or_default();
-    if text.split(|byte| *byte == b'\n').any(|it| it.trim_ascii_end() == line.as_bytes()) {
+    if lines(&text).any(|it| it.trim_ascii_end() == line.as_bytes()) {
         return Ok(());
     }
     match fs::create_dir(git.join("info")) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
         _ => {}
     }
-    let separator = if text.last().is_none_or(|byte| *byte == b'\n') { "" } else { "\n" };
+    if fs::symlink_metadata(git.join("info"))?.is_symlink() {
+        return Err(io::ErrorKind::NotADirectory.into());
+    }
+    let is_new = fs::symlink_metadata(&path).is_err();
     let mut file = open_plain(OpenOptions::new().append(true).create(true), &path)?;
-    file.write_all(format!("{separator}{line}\n").as_bytes())
+    if is_new {
+        // Others who share the repository read it, too.
+        file.set_permissions(fs::metadata(git.join("HEAD"))?.permissions())?;
+    }
+    let separator: &[u8] = if text.last().is_none_or(|byte| *byte == b'\n') { b"" } else { b"\n" };
+    file.write_all(&[separator, COMMENT, b"\n", line.as_bytes(), b"\n"].concat())
 }
 
 /// Takes the line out again; the rest of the file stays as it is.
@@ -40,40 +50,70 @@ pub(crate) fn remove(project: &Path) -> io::Result<()> {
     let Some(line) = line_for(&root, project) else { return Ok(()) };
     let path = git.join("info/exclude");
     let Some(text) = read_plain(&path, LONGEST)? else { return Ok(()) };
-    let lines = text.split_inclusive(|byte| *byte == b'\n');
-    let kept: Vec<u8> =
-        lines.filter(|it| it.trim_ascii_end() != line.as_bytes()).flatten().copied().collect();
-    if kept.len() == text.len() {
-        return Ok(());
-    }
+    let all: Vec<&[u8]> = lines(&text).collect();
+    let is_ours = |at: usize| {
+        all[at].trim_ascii_end() == COMMENT
+            && all.get(at + 1).is_some_and(|next| next.trim_ascii_end() == line.as_bytes())
+    };
+    let Some(at) = (0..all.len()).find(|at| is_ours(*at)) else { return Ok(()) };
+    let kept = [all[..at].concat(), all[at + 2..].concat()].concat();
     let mut file = open_plain(OpenOptions::new().write(true).truncate(true), &path)?;
     file.write_all(&kept)
 }
 
-/// The pattern for a project's store, from the root of its work tree; none for a path that is no text or that git would
-/// read as a pattern.
+fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    text.split_inclusive(|byte| *byte == b'\n')
+}
+
+/// The pattern for a project's store, from the root of its work tree; none for a path that is no text or has a line
+/// break.
 fn line_for(root: &Path, project: &Path) -> Option<String> {
     let store = project.strip_prefix(root).ok()?.join(FOLDER);
-    let store = store.to_str()?;
-    let is_plain = !store.contains(['*', '?', '[', '\\', '\n', '\r']);
-    is_plain.then(|| format!("/{store}/"))
+    let store = store.to_str().filter(|path| !path.contains(['\n', '\r']))?;
+    let escaped = store.chars().flat_map(|char| {
+        let escape = matches!(char, '*' | '?' | '[' | '\\').then_some('\\');
+        escape.into_iter().chain([char])
+    });
+    Some(format!("/{}/", escaped.collect::<String>()))
 }
 
 /// The root of the work tree that a project lies in, and the folder of what all work trees of its repository share.
+/// None for a repository of another user, or for one that only the project says is its own.
 fn repository(project: &Path) -> Option<(PathBuf, PathBuf)> {
     let root = project.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok())?;
     let git = root.join(".git");
-    if git.symlink_metadata().ok()?.is_dir() {
-        return Some((root.to_path_buf(), git));
-    }
-    let of_tree = PathBuf::from(read_line(&git)?.strip_prefix("gitdir: ")?);
-    // A file that came with the project may name any folder; a work tree's own names the file, too.
-    let named = fs::canonicalize(read_line(&of_tree.join("gitdir"))?).ok()?;
-    if named != fs::canonicalize(&git).ok()? {
+    let kind = git.symlink_metadata().ok()?.file_type();
+    let shared = if kind.is_dir() { git } else { of_file(root, &fs::canonicalize(&git).ok()?)? };
+    has_owner_of(&shared, project).then(|| (root.to_path_buf(), shared))
+}
+
+/// The folder that a `.git` file leads to, of a further work tree or of a submodule.
+fn of_file(root: &Path, file: &Path) -> Option<PathBuf> {
+    if file.is_dir() {
+        // A link to a folder may lead anywhere.
         return None;
     }
-    let common = of_tree.join(read_line(&of_tree.join("commondir"))?);
-    Some((root.to_path_buf(), common))
+    let folder = root.join(read_line(file)?.strip_prefix("gitdir: ")?);
+    let folder = fs::canonicalize(folder).ok()?;
+    if let Some(common) = read_line(&folder.join("commondir")) {
+        let common = fs::canonicalize(folder.join(common)).ok()?;
+        return folder.starts_with(common.join("worktrees")).then_some(common);
+    }
+    let above = root.parent()?.ancestors();
+    let modules = above.map(|folder| folder.join(".git/modules")).find(|it| it.is_dir())?;
+    folder.starts_with(fs::canonicalize(modules).ok()?).then_some(folder)
+}
+
+#[cfg(unix)]
+fn has_owner_of(git: &Path, project: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let owner = |path: &Path| fs::symlink_metadata(path).map(|it| it.uid()).ok();
+    owner(git).is_some() && owner(git) == owner(project)
+}
+
+#[cfg(not(unix))]
+fn has_owner_of(_git: &Path, _project: &Path) -> bool {
+    true
 }
 
 fn read_line(path: &Path) -> Option<String> {

@@ -171,8 +171,8 @@ impl Store {
         })
     }
 
-    /// Writes the whole file again, so that nothing of the purged content is left in it. Write-ahead logs and databases
-    /// that were put aside are deleted.
+    /// Writes the whole file again, so that nothing of the purged content is left in it. Write-ahead logs that were put
+    /// aside are deleted.
     pub fn erase(&self) -> Result<Erased, StoreError> {
         let failed = |source| at(self.path(), source);
         for path in logs_put_aside(self.path()) {

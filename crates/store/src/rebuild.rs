@@ -10,7 +10,6 @@ use rusqlite::types::{Value, ValueRef};
 use crate::change::Change;
 use crate::error::{Damage, StoreError};
 use crate::frames::frame_num;
-use crate::kept;
 use crate::project;
 use crate::store::{Store, View};
 use crate::trust::logs_put_aside;
@@ -82,14 +81,14 @@ impl Store {
                     damage,
                     events,
                     logs_aside: logs_put_aside(self.path()),
-                    databases_aside: kept::put_aside_before(self.trusted()),
+                    databases_aside: self.databases_aside(),
                     ..Health::default()
                 })
             });
         }
         let mut health = Health {
             logs_aside: logs_put_aside(self.path()),
-            databases_aside: kept::put_aside_before(self.trusted()),
+            databases_aside: self.databases_aside(),
             ..Health::default()
         };
         let outcome = self.write(|change| {

@@ -18,6 +18,7 @@ use crate::connect::{BUSY, Open, connect, expected_key, open_database, write_bac
 use crate::error::{Damage, StoreError, Unrestorable, at};
 use crate::handle::{FileId, Handle};
 use crate::history::History;
+use crate::kept;
 use crate::locate::prepare;
 use crate::plain::open_plain;
 use crate::presence::{Absence, beside, id, logs_at};
@@ -170,6 +171,10 @@ fn restore_from(
             if holds_ours || newest > 0 {
                 drop(theirs);
                 drop(found);
+                if !holds_ours {
+                    // It may be an earlier state of the same store, which lacks what stands in the log.
+                    drop(kept::save(open, trusted));
+                }
                 let new = connect(path, trusted).map_err(|error| of_distrust(error, gone))?;
                 drop(alone);
                 if holds_ours {

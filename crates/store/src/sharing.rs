@@ -35,32 +35,75 @@ pub(crate) fn share(file: &File, database: &Metadata) {
         drop(std::os::unix::fs::fchown(file, Some(database.uid()), None));
     }
     // If this fails, the file belongs to another member of the group, who has set the mode.
-    if own.mode() != database.mode() {
-        drop(file.set_permissions(database.permissions()));
+    let mode = mode_of(database);
+    if own.mode() & 0o7777 != std::os::unix::fs::PermissionsExt::mode(&mode) {
+        drop(file.set_permissions(mode));
     }
+}
+
+/// The permissions of a file that belongs to a store, of the owner and the group: another member of the group may have
+/// set any for the database, such as those of a program that runs as its owner.
+#[cfg(unix)]
+pub(crate) fn mode_of(database: &Metadata) -> fs::Permissions {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+    fs::Permissions::from_mode(database.mode() & 0o660)
+}
+
+#[cfg(not(unix))]
+pub(crate) fn mode_of(database: &Metadata) -> fs::Permissions {
+    database.permissions()
 }
 
 #[cfg(not(unix))]
 pub(crate) fn share(_file: &File, _database: &Metadata) {}
 
-/// Lets whoever may use a database use the folder in which it lies.
+/// Lets whoever may use a database use the folder in which it lies. A link is not followed.
 #[cfg(unix)]
 pub(crate) fn share_folder(folder: &Path, database: &Metadata) -> io::Result<()> {
-    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
+    use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _, fchown};
+
+    use rustix::fs::OFlags;
     const GROUP: u32 = 0o060;
-    if fs::metadata(folder)?.uid() != database.uid() {
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW;
+    let mut options = fs::OpenOptions::new();
+    let folder = options.read(true).custom_flags(flags.bits().cast_signed()).open(folder)?;
+    if folder.metadata()?.uid() != database.uid() {
         // Only root can.
-        drop(chown(folder, Some(database.uid()), None));
+        drop(fchown(&folder, Some(database.uid()), None));
     }
     if database.mode() & GROUP != GROUP {
         return Ok(());
     }
     // Files that are made in it belong to the group, too.
     let mode = fs::Permissions::from_mode(0o2770);
-    chown(folder, None, Some(database.gid())).and_then(|()| fs::set_permissions(folder, mode))
+    fchown(&folder, None, Some(database.gid())).and_then(|()| folder.set_permissions(mode))
 }
 
 #[cfg(not(unix))]
 pub(crate) fn share_folder(_folder: &Path, _database: &Metadata) -> io::Result<()> {
     Ok(())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use super::*;
+
+    #[test]
+    fn a_folder_behind_a_link_is_not_shared() {
+        let folder = tempfile::tempdir().unwrap();
+        let (private, link) = (folder.path().join("private"), folder.path().join("link"));
+        let set = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode));
+        fs::create_dir(&private).unwrap();
+        set(&private, 0o700).unwrap();
+        symlink(&private, &link).unwrap();
+        let database = folder.path().join(DATABASE);
+        fs::write(&database, "").unwrap();
+        set(&database, 0o660).unwrap();
+        share_folder(&link, &fs::metadata(&database).unwrap()).unwrap_err();
+        assert_eq!(fs::metadata(&private).unwrap().permissions().mode() & 0o7777, 0o700);
+        share_folder(&private, &fs::metadata(&database).unwrap()).unwrap();
+        assert_eq!(fs::metadata(&private).unwrap().permissions().mode() & 0o7777, 0o2770);
+    }
 }

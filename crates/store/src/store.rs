@@ -145,6 +145,11 @@ impl Store {
         Ok(Self::of(path, connection.into(), Turns::default(), Access::Single, None))
     }
 
+    /// Returns the databases that were put aside, since an earlier state came into their place.
+    pub fn databases_aside(&self) -> Vec<PathBuf> {
+        kept::put_aside_before(self.trusted())
+    }
+
     pub(crate) fn trusted(&self) -> Option<&Trusted> {
         self.connections.trusted()
     }

@@ -126,7 +126,10 @@ impl Registry {
         }
         let record = id.as_ref().map(|id| self.records.read(id)).transpose()?.flatten();
         match (id, record) {
-            (Some(id), Some(record)) if record.project == project => Ok(id),
+            (Some(id), Some(record)) if record.project == project => {
+                self.records.renew(&record);
+                Ok(id)
+            }
             // Records of the store that it is a copy of are not shared with it.
             (Some(id), Some(record)) if is_named && is_at(&record.project, &id) => {
                 Ok(renamed(project, true))

@@ -175,6 +175,15 @@ fn remove(args: &InitArgs, project: &Path, output: &mut Output) -> Result<(), Co
     // Files that a store wrote stay if it can't be used: they can't be told from those of others.
     let engine = (store == Store::Kept).then(|| open_with(&registry, project)).transpose();
     let engine = match engine {
+        Err(error) if args.with_store && error.is_of_damage() => {
+            if !agreed(args, &folder, output)? {
+                output.remark("nothing was removed");
+                return Ok(());
+            }
+            registry.delete(&registry.admit(project)?)?;
+            store = Store::Removed;
+            None
+        }
         Err(error) if args.with_store && error.kind != Kind::Untrusted => return Err(error.into()),
         engine => engine.ok().flatten(),
     };

@@ -1,7 +1,8 @@
 //! Git removes what it ignores without asking: a store whose database it removed while nobody worked comes back.
 
-use std::fs;
-use std::os::unix::fs::symlink;
+use std::fs::{self, Permissions};
+use std::io::{Seek as _, SeekFrom, Write as _};
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::time::Duration;
 
 use serde_json::json;
@@ -237,8 +238,10 @@ fn newer_work_is_put_aside_where_an_older_database_comes_back() {
     assert!(fs::read(&aside).unwrap() == newer, "it is another one");
     fs::copy(&aside, desk.database()).unwrap();
     assert!(desk.ok(&["tree", "--all"]).contains("newer"));
+    let refused = desk.run(&["purge", "f2", "--yes"]);
+    assert!(refused.stderr.contains("callstack.db-aside-1"), "{}", refused.stderr);
+    fs::remove_file(&aside).unwrap();
     desk.ok(&["purge", "f2", "--yes"]);
-    assert!(!aside.exists(), "a purge leaves it");
 }
 
 /// The agent writes for a moment after its call: that doesn't bring back the folder of a project that was moved.
@@ -290,6 +293,170 @@ fn the_line_for_git_goes_with_the_store() {
     assert_eq!(lines(), 1);
     desk.ok(&["init", "opencode", "--remove", "--with-store", "--yes"]);
     assert_eq!(lines(), 0);
+}
+
+/// The write-ahead log has a hard link, too.
+#[test]
+fn what_a_killed_process_has_logged_outlives_the_folder() {
+    let desk = TestEnv::new();
+    desk.ok(&["push", "real", "-c", "it is there"]);
+    let mut process = Process::start(&desk, None);
+    push_in(&mut process, "newest");
+    process.kill();
+    fs::remove_dir_all(desk.project().join(".callstack")).unwrap();
+    desk.ok(&["push", "--here", "more", "-c", "it is there"]);
+    let shown = desk.ok(&["tree", "--all"]);
+    for title in ["real", "newest", "more"] {
+        assert!(shown.contains(title), "{title} is not in {shown}");
+    }
+    desk.ok(&["doctor"]);
+    let log = desk.states().with_file_name("callstack.db-wal");
+    assert!(!log.exists(), "a log that was written back is kept");
+}
+
+#[test]
+fn a_damaged_database_is_put_aside_and_not_back() {
+    let desk = TestEnv::new();
+    desk.ok(&["push", "real", "-c", "it is there"]);
+    let whole = fs::read(desk.database()).unwrap();
+    let middle = whole.len() / 2;
+    let mut file = fs::OpenOptions::new().write(true).open(desk.database()).unwrap();
+    file.seek(SeekFrom::Start(4096)).unwrap();
+    file.write_all(&vec![0xff; middle]).unwrap();
+    drop(file);
+    assert_ne!(desk.run(&["tree"]).code, 0);
+    let states = desk.states();
+    fs::remove_dir_all(desk.project().join(".callstack")).unwrap();
+    desk.ok(&["push", "--here", "more", "-c", "it is there"]);
+    assert!(desk.ok(&["tree", "--all"]).contains("more"));
+    assert!(states.with_file_name("callstack.db-aside-1").exists());
+}
+
+#[test]
+fn callstack_deletes_a_damaged_store() {
+    let desk = TestEnv::new();
+    desk.ok(&["push", "real", "-c", "it is there"]);
+    fs::write(desk.database(), "it is no database").unwrap();
+    desk.ok(&["init", "opencode", "--remove", "--with-store", "--yes"]);
+    desk.ok(&["push", "--here", "more", "-c", "it is there"]);
+    assert!(!desk.ok(&["tree", "--all"]).contains("real"));
+}
+
+/// What the agent holds alone is put aside where an earlier state takes its place.
+#[test]
+fn an_earlier_state_under_a_live_process_takes_nothing_away() {
+    let desk = TestEnv::new();
+    desk.ok(&["push", "real", "-c", "it is there"]);
+    let older = desk.sealed.root().join("older.db");
+    fs::copy(desk.database(), &older).unwrap();
+    let mut process = Process::start(&desk, None);
+    push_in(&mut process, "newest");
+    for end in ["db", "db-wal", "db-shm"] {
+        fs::remove_file(desk.database().with_extension(end)).unwrap();
+    }
+    fs::rename(&older, desk.database()).unwrap();
+    assert!(process.close());
+    let said = desk.ok(&["doctor"]);
+    let shown = desk.ok(&["tree", "--all"]);
+    assert!(
+        shown.contains("newest") || said.contains("holds work that the store lacks"),
+        "{shown}{said}"
+    );
+}
+
+/// A copy of the whole project takes its place, with the store in it.
+#[test]
+fn a_project_that_was_copied_and_renamed_stays_the_same() {
+    let desk = TestEnv::new();
+    desk.ok(&["push", "real", "-c", "it is there"]);
+    let copy = desk.project().with_file_name("copy");
+    let mut command = desk.sealed.command_in(desk.sealed.root(), "cp");
+    command.arg("-a").arg(desk.project()).arg(&copy);
+    assert!(desk.sealed.run("cp", command, Duration::from_secs(30)).unwrap().success());
+    fs::remove_dir_all(desk.project()).unwrap();
+    fs::rename(&copy, desk.project()).unwrap();
+    desk.ok(&["push", "more", "-c", "it is there"]);
+    fs::remove_dir_all(desk.project().join(".callstack")).unwrap();
+    desk.ok(&["push", "--here", "again", "-c", "it is there"]);
+    let shown = desk.ok(&["tree", "--all"]);
+    for title in ["real", "more", "again"] {
+        assert!(shown.contains(title), "{title} is not in {shown}");
+    }
+}
+
+#[test]
+fn the_store_of_a_package_comes_back_where_it_was() {
+    let desk = TestEnv::without_store();
+    let package = desk.project().join("packages/one");
+    fs::create_dir_all(&package).unwrap();
+    desk.sealed.git_init().unwrap();
+    assert_eq!(desk.run(&["init", "opencode", "packages/one"]).code, 0);
+    assert_eq!(desk.run_in(&package, &["push", "real", "-c", "it is there"]).code, 0);
+    fs::remove_dir_all(package.join(".callstack")).unwrap();
+    let said = desk.run_in(&package, &["push", "--here", "more", "-c", "it is there"]);
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    assert!(!desk.project().join(".callstack").exists(), "one was made at the root");
+    assert!(desk.run_in(&package, &["tree", "--all"]).stdout.contains("real"));
+}
+
+/// Another member of a group has made the database a program that runs as its owner: no file that is made from it is.
+#[test]
+fn no_copy_of_a_database_is_a_program() {
+    let desk = TestEnv::new();
+    desk.ok(&["push", "real", "-c", "it is there"]);
+    fs::hard_link(desk.database(), desk.sealed.root().join("extra")).unwrap();
+    fs::set_permissions(desk.database(), Permissions::from_mode(0o6777)).unwrap();
+    fs::remove_dir_all(desk.project().join(".callstack")).unwrap();
+    desk.ok(&["push", "--here", "more", "-c", "it is there"]);
+    for entry in fs::read_dir(desk.project().join(".callstack")).unwrap() {
+        let entry = entry.unwrap();
+        let mode = entry.metadata().unwrap().permissions().mode();
+        let bits = if entry.file_type().unwrap().is_dir() { 0o4002 } else { 0o7113 };
+        assert_eq!(mode & bits, 0, "{:?} has mode {mode:o}", entry.path());
+    }
+}
+
+#[test]
+fn the_users_own_line_for_git_stays() {
+    let desk = TestEnv::without_store();
+    desk.sealed.git_init().unwrap();
+    let exclude = desk.project().join(".git/info/exclude");
+    fs::create_dir_all(exclude.parent().unwrap()).unwrap();
+    fs::write(&exclude, "mine\n/.callstack/\nlast").unwrap();
+    desk.ok(&["push", "--here", "real", "-c", "it is there"]);
+    desk.ok(&["init", "opencode", "--remove", "--with-store", "--yes"]);
+    assert_eq!(fs::read_to_string(&exclude).unwrap(), "mine\n/.callstack/\nlast");
+}
+
+/// Git keeps the repository of a submodule, and of a further work tree, in the one around it.
+#[test]
+fn git_excludes_stores_of_submodules_and_work_trees() {
+    let desk = TestEnv::without_store();
+    desk.sealed.git_init().unwrap();
+    let run = |folder: &std::path::Path, args: &[&str]| {
+        let mut command = desk.sealed.command_in(folder, "git");
+        command.args(["-c", "user.name=a", "-c", "user.email=a@b.test"]);
+        command.args(["-c", "protocol.file.allow=always"]).args(args);
+        let said = desk.sealed.run("git", command, Duration::from_secs(30)).unwrap();
+        assert!(said.success(), "{args:?}: {said}");
+        said.stdout
+    };
+    let other = desk.sealed.root().join("other");
+    fs::create_dir(&other).unwrap();
+    run(&other, &["init", "-q"]);
+    run(&other, &["commit", "-q", "--allow-empty", "-m", "first"]);
+    let project = desk.project();
+    run(&project, &["commit", "-q", "--allow-empty", "-m", "first"]);
+    run(&project, &["submodule", "--quiet", "add", &other.to_string_lossy(), "module"]);
+    run(&project, &["worktree", "add", "-q", "tree"]);
+    for name in ["module", "tree"] {
+        let folder = project.join(name);
+        let said = desk.run_in(&folder, &["push", "--here", "real", "-c", "it is there"]);
+        assert_eq!(said.code, 0, "{}", said.stderr);
+        fs::write(folder.join(".callstack/.gitignore"), "!*\n").unwrap();
+        let seen = run(&folder, &["status", "--porcelain", "--untracked-files=all"]);
+        assert!(!seen.contains(".callstack"), "{name}: {seen}");
+    }
 }
 
 /// The project was moved, and there is another one at its path: they share nothing.

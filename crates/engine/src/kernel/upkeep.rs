@@ -1,6 +1,6 @@
 //! Work on the store as a whole: its checks, its files, its events, its removal of texts.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -27,6 +27,11 @@ impl Kernel {
     /// The database file.
     pub(crate) fn store_path(&self) -> &Path {
         self.connection.0.path()
+    }
+
+    /// Databases that were put aside, since an earlier state came into their place.
+    pub(crate) fn databases_aside(&self) -> Vec<PathBuf> {
+        self.connection.0.databases_aside()
     }
 
     /// Looks whether the files of the store are there, and makes them again if they are not.

@@ -204,6 +204,17 @@ impl Records {
         self.write_file(&record.id, RECORD, &record.to_bytes())
     }
 
+    /// Writes a record again whose project folder is newer: a copy has taken its place, with the store in it.
+    pub(super) fn renew(&self, record: &Record) {
+        let written = fs::metadata(self.folder_of(&record.id).join(RECORD));
+        let written = written.and_then(|it| it.modified());
+        let made = fs::metadata(&record.project).and_then(|it| it.created());
+        if matches!((made, written), (Ok(made), Ok(written)) if made > written) {
+            // Where it can't be written, a store that is deleted later does not come back.
+            drop(self.write(record));
+        }
+    }
+
     /// Writes a file of a store's record as a whole: whoever reads it meanwhile finds the one before or this one.
     fn write_file(&self, id: &StoreId, name: &str, bytes: &[u8]) -> Result<(), StoreError> {
         let folder = self.folder_of(id);

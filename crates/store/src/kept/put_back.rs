@@ -1,0 +1,167 @@
+//! Restoring a database that is no longer at its path from the hard link to it.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rusqlite::Connection;
+
+use super::{KEPT, copy_of, has_other_name, is_open, set_aside};
+use crate::connect::{is_log_empty, write_back_at_end};
+use crate::error::StoreError;
+use crate::presence::beside;
+use crate::sharing::share_folder;
+use crate::trust::{RECORD, Trusted};
+
+/// How a database that is no longer at its path is restored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Return {
+    /// By a further hard link to the same file.
+    Name,
+    /// As a copy: the file has other links, such as in a snapshot, and may be in use there.
+    Copy,
+}
+
+impl Return {
+    /// Returns how the database is restored of the store whose folder in the state folder is `states`. `None` if there is
+    /// no link to it there, if it belongs to another user, or if the project was moved away.
+    fn of(states: &Path, project: &Path) -> Option<Self> {
+        let kept = states.join(KEPT);
+        let file = fs::symlink_metadata(&kept).ok()?;
+        if !file.is_file() || file.len() == 0 || !is_of_folder(&file, states) {
+            return None;
+        }
+        match (has_other_name(&kept), is_project_of(states, project)) {
+            (_, Some(false)) | (true, None) => None,
+            (false, _) => Some(Self::Name),
+            (true, Some(true)) => Some(Self::Copy),
+        }
+    }
+
+    fn put(self, from: &Path, to: &Path) -> io::Result<()> {
+        let folder = to.parent().unwrap_or(to);
+        let copy = || {
+            let copy = copy_of(from, folder)?;
+            copy.persist_noclobber(to).map(drop).map_err(|error| error.error)
+        };
+        match self {
+            Self::Copy => copy(),
+            Self::Name => match fs::hard_link(from, to) {
+                Err(error) if error.kind() == io::ErrorKind::CrossesDevices => copy(),
+                linked => linked,
+            },
+        }
+    }
+}
+
+/// Whether a database belongs to the user whose state folder it is in: another member of a group would otherwise have
+/// this user make a file of any content.
+#[cfg(unix)]
+fn is_of_folder(file: &fs::Metadata, states: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    fs::metadata(states).is_ok_and(|folder| folder.uid() == file.uid())
+}
+
+#[cfg(not(unix))]
+fn is_of_folder(_file: &fs::Metadata, _states: &Path) -> bool {
+    true
+}
+
+/// Whether the folder of a project was there when the store was recorded; one that is newer is another project, at the
+/// path of one that was moved or deleted. `None` where the file system doesn't say.
+fn is_project_of(states: &Path, project: &Path) -> Option<bool> {
+    let recorded = fs::metadata(states.join(RECORD)).and_then(|it| it.modified());
+    let made = fs::metadata(project).and_then(|it| it.created());
+    Some(made.ok()? <= recorded.ok()?)
+}
+
+/// Whether the database of a store that is no longer in its project can be restored.
+pub(crate) fn can_return(states: &Path, project: &Path) -> bool {
+    Return::of(states, project).is_some()
+}
+
+/// Whether the database can be restored, and no process that could do so itself has it open.
+pub(crate) fn is_unused(trusted: Option<&Trusted>) -> bool {
+    let Some((trusted, states)) = trusted.and_then(|it| Some((it, it.states()?))) else {
+        return false;
+    };
+    can_return(states, trusted.project()) && !is_open(&states.join(KEPT))
+}
+
+/// Restores a database that is no longer at `path`, with its write-ahead log. Returns false if it is there, or can't be
+/// restored; one that is damaged is put aside.
+pub(crate) fn put_back(path: &Path, trusted: Option<&Trusted>) -> Result<bool, StoreError> {
+    let Some((trusted, states)) = trusted.and_then(|it| Some((it, it.states()?))) else {
+        return Ok(false);
+    };
+    let Some(way) = Return::of(states, trusted.project()) else { return Ok(false) };
+    if path.symlink_metadata().is_ok() {
+        return Ok(false);
+    }
+    let kept = states.join(KEPT);
+    if way == Return::Copy {
+        // Its log is in use wherever the database is.
+        if !is_log_empty(path) {
+            return Ok(false);
+        }
+        if is_open(&kept) {
+            return Err(StoreError::Disturbed { path: path.to_path_buf() });
+        }
+    }
+    let failed = |source| StoreError::Io { path: path.to_path_buf(), source };
+    let ([log, _], [kept_log, _]) = (beside(path), beside(&kept));
+    // The log first: whoever finds the database finds all of it.
+    let has_log = !is_log_empty(&kept) && is_log_empty(path) && !is_open(&kept);
+    if has_log {
+        remove(&log).and_then(|()| way.put(&kept_log, &log)).map_err(failed)?;
+    }
+    match way.put(&kept, path) {
+        Ok(()) => {}
+        // Another process was quicker.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
+        Err(source) => return Err(failed(source)),
+    }
+    let folder = path.parent().unwrap_or(path);
+    if let Ok(database) = fs::metadata(path) {
+        // A folder of another member of the group is theirs.
+        drop(share_folder(folder, &database));
+    }
+    File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)?;
+    if !is_open(&kept) && !is_sound(path) {
+        put_aside_damaged(path, states).map_err(failed)?;
+        return Ok(false);
+    }
+    Ok(true)
+}
+
+/// Puts a database aside that was restored and is damaged, and deletes the links to it.
+fn put_aside_damaged(path: &Path, states: &Path) -> io::Result<()> {
+    let kept = states.join(KEPT);
+    let ([log, index], [kept_log, _]) = (beside(path), beside(&kept));
+    set_aside(states, &kept)?;
+    remove(&kept_log)?;
+    [path, &log, &index].into_iter().try_for_each(remove)
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Whether a database can be read, with its log.
+fn is_sound(path: &Path) -> bool {
+    let check = || {
+        let connection = Connection::open(path)?;
+        write_back_at_end(&connection, false)?;
+        connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0))
+    };
+    check().is_ok_and(|found| found == "ok")
+}
+
+/// Returns the link to a log of a store.
+pub(crate) fn link_to_log(states: &Path) -> PathBuf {
+    let [log, _] = beside(&states.join(KEPT));
+    log
+}
