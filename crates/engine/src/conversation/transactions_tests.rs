@@ -151,7 +151,7 @@ fn a_request_takes_few_transactions() {
         ("a step after it", (3, 0)),
         ("all, in another process", (6, 0)),
         ("words of the user", (2, 0)),
-        ("an undo of the push and all after it", (4, 1)),
+        ("an undo of the push and all after it", (5, 1)),
     ];
     assert_eq!(counts, expected);
 }
