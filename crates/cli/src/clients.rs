@@ -95,11 +95,11 @@ impl Client {
                 let folder = file.parent().unwrap_or(&file);
                 fs::create_dir_all(folder)
                     .and_then(|()| plugin::write(folder, &file, &text))
-                    .map_err(|error| CommandError::of_file("write", &file, &error))?;
+                    .map_err(|error| CommandError::of_file("write", &file, error))?;
             }
             (_, None) => {
                 fs::remove_file(&file)
-                    .map_err(|error| CommandError::of_file("remove", &file, &error))?;
+                    .map_err(|error| CommandError::of_file("remove", &file, error))?;
             }
         }
         Ok(edited.outcome)

@@ -133,7 +133,7 @@ fn show(
 /// Returns the frames, in a detail of `stack_frames`.
 fn frames(engine: &Engine, detail: &str) -> Result<FrameList, CommandError> {
     let data = asked(engine, "stack_frames", json!({ "detail": detail }))?;
-    serde_json::from_value(data).map_err(|error| CommandError::of_shape(&error))
+    serde_json::from_value(data).map_err(CommandError::of_shape)
 }
 
 /// Returns the data of an operation's answer.

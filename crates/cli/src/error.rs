@@ -39,29 +39,31 @@ impl From<RecordingError> for CommandError {
 
 impl CommandError {
     /// Returns the failure for a failed write to standard output.
-    pub(crate) fn of_output(error: &io::Error) -> Self {
+    pub(crate) fn of_output(error: io::Error) -> Self {
         if error.kind() == io::ErrorKind::BrokenPipe {
             return Self::BrokenPipe;
         }
         Self::Failed(
             EngineError::new(Kind::Unavailable, format!("the output can't be written: {error}"))
-                .with_hint("The command did its work; only its output is missing."),
+                .with_hint("The command did its work; only its output is missing.")
+                .caused_by(error),
         )
     }
 
     /// Returns the failure for an answer of the engine that lacks the agreed form.
-    pub(crate) fn of_shape(error: &serde_json::Error) -> Self {
-        Self::Failed(EngineError::new(Kind::Internal, error.to_string()))
+    pub(crate) fn of_shape(error: serde_json::Error) -> Self {
+        Self::Failed(EngineError::new(Kind::Internal, error.to_string()).caused_by(error))
     }
 
     /// Returns the failure for a file that can't be read or written.
-    pub(crate) fn of_file(what: &str, path: &std::path::Path, error: &io::Error) -> Self {
+    pub(crate) fn of_file(what: &str, path: &std::path::Path, error: io::Error) -> Self {
         Self::Failed(
             EngineError::new(
                 Kind::Unavailable,
                 format!("can't {what} {}: {error}", path.display()),
             )
-            .with_hint("Check that it is there and yours to write."),
+            .with_hint("Check that it is there and yours to write.")
+            .caused_by(error),
         )
     }
 
@@ -70,7 +72,7 @@ impl CommandError {
         match self {
             Self::Failed(error) => error,
             Self::Reported(kind) => EngineError::new(kind, "it was reported already"),
-            Self::BrokenPipe => Self::of_output(&io::Error::other("nobody reads it")).into_error(),
+            Self::BrokenPipe => Self::of_output(io::Error::other("nobody reads it")).into_error(),
         }
     }
 

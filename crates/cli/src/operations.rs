@@ -70,7 +70,7 @@ where
     })?;
     let caller = Caller::at_terminal(String::new(), None, false);
     let data = operation.call::<O>(machine, &caller, params)?.data;
-    serde_json::from_value(data).map_err(|error| CommandError::of_shape(&error))
+    serde_json::from_value(data).map_err(CommandError::of_shape)
 }
 
 #[cfg(test)]

@@ -93,9 +93,9 @@ impl Output {
     /// Prints a page for people.
     pub(crate) fn page(&mut self, page: &Page) -> Result<(), CommandError> {
         if let Some(pager) = &mut self.pager {
-            return pager.write(page.as_str()).map_err(|error| CommandError::of_output(&error));
+            return pager.write(page.as_str()).map_err(CommandError::of_output);
         }
-        emit(self.stdout.lock(), page.as_str()).map_err(|error| CommandError::of_output(&error))
+        emit(self.stdout.lock(), page.as_str()).map_err(CommandError::of_output)
     }
 
     /// Prints JSON for programs.
@@ -107,7 +107,7 @@ impl Output {
     pub(crate) fn generated(&mut self, text: &str) -> Result<(), CommandError> {
         let mut out = self.stdout.lock();
         let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
-        written.map_err(|error| CommandError::of_output(&error))
+        written.map_err(CommandError::of_output)
     }
 
     /// Prints the output of `put` for other programs while it is written.
@@ -117,7 +117,7 @@ impl Output {
     ) -> Result<T, CommandError> {
         let mut out = io::BufWriter::new(self.stdout.lock());
         let put = put(&mut out)?;
-        out.flush().map_err(|error| CommandError::of_output(&error))?;
+        out.flush().map_err(CommandError::of_output)?;
         Ok(put)
     }
 
@@ -165,9 +165,9 @@ impl Output {
         }
         let mut page = Page::default();
         page.put(PLAIN, question).put(PLAIN, " ");
-        emit(self.stderr.lock(), page.as_str()).map_err(|error| CommandError::of_output(&error))?;
+        emit(self.stderr.lock(), page.as_str()).map_err(CommandError::of_output)?;
         let mut answer = String::new();
-        stdin.read_line(&mut answer).map_err(|error| CommandError::of_output(&error))?;
+        stdin.read_line(&mut answer).map_err(CommandError::of_output)?;
         Ok(Some(answer))
     }
 
@@ -227,8 +227,7 @@ impl Output {
             error.render().ansi().to_string()
         };
         if !error.use_stderr() {
-            return emit(self.stdout.lock(), &text)
-                .map_err(|error| CommandError::of_output(&error));
+            return emit(self.stdout.lock(), &text).map_err(CommandError::of_output);
         }
         if self.json {
             let text = error.render().to_string();

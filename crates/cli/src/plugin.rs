@@ -74,7 +74,7 @@ pub(crate) fn refuse_outside(project: &Path) -> Result<(), CommandError> {
 /// Refuses to write at places from which a link leads out of a project: the files there belong to something else.
 pub(crate) fn refuse_links_out(project: &Path, places: &[&str]) -> Result<(), CommandError> {
     let root =
-        project.canonicalize().map_err(|error| CommandError::of_file("read", project, &error))?;
+        project.canonicalize().map_err(|error| CommandError::of_file("read", project, error))?;
     for name in places {
         let folder = project.join(name);
         let leads = match folder.canonicalize() {
@@ -112,8 +112,8 @@ pub(crate) fn install(project: &Path) -> Result<Outcome, CommandError> {
         return Ok(Outcome::Unchanged);
     }
     let folder = project.join(FOLDERS[1]);
-    make(project, &folder).map_err(|error| CommandError::of_file("make", &folder, &error))?;
-    write(&folder, &file, &text).map_err(|error| CommandError::of_file("write", &file, &error))?;
+    make(project, &folder).map_err(|error| CommandError::of_file("make", &folder, error))?;
+    write(&folder, &file, &text).map_err(|error| CommandError::of_file("write", &file, error))?;
     Ok(if before.is_some() { Outcome::Updated } else { Outcome::Installed })
 }
 
@@ -125,12 +125,12 @@ pub(crate) fn remove(project: &Path) -> Result<Outcome, CommandError> {
     if !is_ours(&text) {
         return Err(foreign(&file).into());
     }
-    fs::remove_file(&file).map_err(|error| CommandError::of_file("remove", &file, &error))?;
+    fs::remove_file(&file).map_err(|error| CommandError::of_file("remove", &file, error))?;
     for name in made_for(&text).into_iter().rev() {
         let folder = project.join(name);
         match fs::remove_dir(&folder) {
             Err(error) if error.kind() != io::ErrorKind::DirectoryNotEmpty => {
-                return Err(CommandError::of_file("remove", &folder, &error));
+                return Err(CommandError::of_file("remove", &folder, error));
             }
             _ => {}
         }
@@ -192,7 +192,7 @@ pub(crate) fn read(file: &Path) -> Result<Option<String>, CommandError> {
             EngineError::new(Kind::Conflict, message).with_hint(hint).into()
         }),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(CommandError::of_file("read", file, &error)),
+        Err(error) => Err(CommandError::of_file("read", file, error)),
     }
 }
 

@@ -27,7 +27,7 @@ impl StartFolder {
         let start = match directory {
             Some(directory) => directory.to_path_buf(),
             None => std::env::current_dir()
-                .map_err(|error| CommandError::of_file("enter", Path::new("."), &error))?,
+                .map_err(|error| CommandError::of_file("enter", Path::new("."), error))?,
         };
         let start = folder(&start)?;
         let home = std::env::home_dir().filter(|home| !home.as_os_str().is_empty());

@@ -31,7 +31,7 @@ pub(crate) fn install(project: &Path) -> Result<Vec<(PathBuf, Outcome)>, Command
                 Some(_) => Outcome::Kept,
             };
             if matches!(outcome, Outcome::Installed | Outcome::Updated) {
-                let failed = |verb, path: &Path, error| CommandError::of_file(verb, path, &error);
+                let failed = CommandError::of_file;
                 make(project, &folder).map_err(|error| failed("make", &folder, error))?;
                 write(&folder, &file, &text).map_err(|error| failed("write", &file, error))?;
             }
@@ -50,7 +50,7 @@ pub(crate) fn remove(project: &Path) -> Result<Vec<(PathBuf, Outcome)>, CommandE
                 None => Outcome::Absent,
                 Some(text) if is_as_installed(&text) => {
                     fs::remove_file(&file)
-                        .map_err(|error| CommandError::of_file("remove", &file, &error))?;
+                        .map_err(|error| CommandError::of_file("remove", &file, error))?;
                     Outcome::Removed
                 }
                 Some(_) => Outcome::Kept,

@@ -118,14 +118,14 @@ fn outdated(project: &Path) -> Result<Vec<(&'static str, &'static str)>, Command
 
 fn put(project: &Path, file: &Path, text: &str) -> Result<(), CommandError> {
     let folder = file.parent().unwrap_or(project);
-    make(project, folder).map_err(|error| CommandError::of_file("make", folder, &error))?;
-    write(folder, file, text).map_err(|error| CommandError::of_file("write", file, &error))
+    make(project, folder).map_err(|error| CommandError::of_file("make", folder, error))?;
+    write(folder, file, text).map_err(|error| CommandError::of_file("write", file, error))
 }
 
 fn delete(file: &Path) -> Result<(), CommandError> {
     match fs::remove_file(file) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => {
-            Err(CommandError::of_file("remove", file, &error))
+            Err(CommandError::of_file("remove", file, error))
         }
         _ => Ok(()),
     }
@@ -167,7 +167,7 @@ pub(crate) fn remove(project: &Path) -> Result<Change, CommandError> {
         let folder = project.join(name);
         match fs::remove_dir(&folder) {
             Err(error) if error.kind() != io::ErrorKind::DirectoryNotEmpty => {
-                return Err(CommandError::of_file("remove", &folder, &error));
+                return Err(CommandError::of_file("remove", &folder, error));
             }
             _ => {}
         }

@@ -28,7 +28,7 @@ pub(crate) fn run(args: &CompletionsArgs, output: &mut Output) -> Result<(), Com
     if let Some(shell) = Shells::builtins().completer(&args.shell.to_string()) {
         let name = "callstack";
         let written = shell.write_registration(VARIABLE, name, name, name, &mut script);
-        written.map_err(|error| CommandError::of_output(&error))?;
+        written.map_err(CommandError::of_output)?;
     }
     let end = if args.shell == Shell::Zsh { LOADED } else { "" };
     output.generated(&format!("{}{end}", String::from_utf8_lossy(&script).trim_start()))

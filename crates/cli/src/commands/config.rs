@@ -125,7 +125,7 @@ fn of_user(
 /// Returns the settings in an answer.
 fn configured(data: &Value) -> Result<Vec<Configured>, CommandError> {
     let answer: SettingsOutput =
-        serde_json::from_value(data.clone()).map_err(|error| CommandError::of_shape(&error))?;
+        serde_json::from_value(data.clone()).map_err(CommandError::of_shape)?;
     let settings = answer.settings.into_iter().map(SettingEntry::configured);
     Ok(settings.collect::<Result<_, _>>()?)
 }
@@ -143,7 +143,7 @@ fn show_one(
 
 fn print_one(data: &Value, output: &mut Output) -> Result<(), CommandError> {
     let entry: SettingEntry =
-        serde_json::from_value(data.clone()).map_err(|error| CommandError::of_shape(&error))?;
+        serde_json::from_value(data.clone()).map_err(CommandError::of_shape)?;
     let configured = entry.configured()?;
     output.either(data, |page| one(page, &configured))
 }

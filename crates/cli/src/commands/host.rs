@@ -33,7 +33,7 @@ pub(crate) fn run(
     if let Host::OpencodeTui = args.host {
         let input = std::io::BufReader::new(std::io::stdin());
         return opencode_tui::serve(&invocation.place, input, std::io::stdout().lock())
-            .map_err(|error| CommandError::of_output(&error));
+            .map_err(CommandError::of_output);
     }
     // An error of the store is reported to the plugin with each request, so that it can say why the agent goes on
     // without frames.
@@ -54,5 +54,5 @@ pub(crate) fn run(
         std::io::stdout().lock(),
         |line| output.remark(line),
     )
-    .map_err(|error| CommandError::of_output(&error))
+    .map_err(CommandError::of_output)
 }

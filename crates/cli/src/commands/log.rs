@@ -89,8 +89,8 @@ impl Parts<'_> {
             });
             let (reveal, engine) = (self.args.reveal, self.engine);
             let answer = self.invocation.run_revealing(reveal, engine, "stack_log", arguments)?;
-            let part: WholeLog = serde_json::from_value(answer.data)
-                .map_err(|error| CommandError::of_shape(&error))?;
+            let part: WholeLog =
+                serde_json::from_value(answer.data).map_err(CommandError::of_shape)?;
             let positions: BTreeSet<_> = part.entries.iter().map(|entry| entry.position).collect();
             left = left.map(|left| left.saturating_sub(positions.len()));
             let next = part.next;

@@ -30,16 +30,16 @@ pub(crate) fn run(
     invocation: &Invocation<'_>,
     output: &mut Output,
 ) -> Result<(), CommandError> {
-    let pages = pages().map_err(|error| CommandError::of_output(&error))?;
+    let pages = pages().map_err(CommandError::of_output)?;
     let Some(folder) = &args.folder else {
         return output.generated(pages.first().map_or("", |(_, page)| page));
     };
     let folder = invocation.place.start().join(folder);
-    fs::create_dir_all(&folder).map_err(|error| CommandError::of_file("make", &folder, &error))?;
+    fs::create_dir_all(&folder).map_err(|error| CommandError::of_file("make", &folder, error))?;
     for (name, page) in &pages {
         let file = folder.join(format!("{name}.1"));
         write(&folder, &file, page)
-            .map_err(|error| CommandError::of_file("write", &file, &error))?;
+            .map_err(|error| CommandError::of_file("write", &file, error))?;
     }
     let names: Vec<_> = pages.iter().map(|(name, _)| name).collect();
     output.either(&json!({"folder": path_text(&folder), "pages": names}), |page| {

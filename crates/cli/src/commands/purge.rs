@@ -36,8 +36,8 @@ pub(crate) fn run(
             json!({"what": args.what, "dryRun": dry_run, "atMost": at_most, "by": who()});
         Ok::<_, CommandError>(invocation.run(&engine, "stack_purge", arguments)?.data)
     };
-    let plan: PurgePlan = serde_json::from_value(purge(true, None)?)
-        .map_err(|error| CommandError::of_shape(&error))?;
+    let plan: PurgePlan =
+        serde_json::from_value(purge(true, None)?).map_err(CommandError::of_shape)?;
     let about = contents(&plan);
     if args.agreement.dry_run {
         return output.either(&json!(plan), |page| {
@@ -63,8 +63,8 @@ pub(crate) fn run(
     }
     // What was said since is not what somebody agreed to.
     let agreed = (!args.agreement.yes).then_some(plan.messages);
-    let outcome: PurgeOutcome = serde_json::from_value(purge(false, agreed)?)
-        .map_err(|error| CommandError::of_shape(&error))?;
+    let outcome: PurgeOutcome =
+        serde_json::from_value(purge(false, agreed)?).map_err(CommandError::of_shape)?;
     output.either(&json!(outcome), |page| {
         page.put(PLAIN, &format!("removed {about}")).end();
         print_said(&outcome.plan, page);

@@ -49,7 +49,7 @@ pub(crate) fn run(
     let answer = invocation.run_revealing(args.reveal, &engine, "stack_report", arguments)?;
     let document = answer.data;
     let page = callstack_page::offline(&escape_json(&document.to_string()));
-    write(&file, &page).map_err(|error| CommandError::of_file("write", &file, &error))?;
+    write(&file, &page).map_err(|error| CommandError::of_file("write", &file, error))?;
     let frames = document["frames"]["frames"].as_array().map_or(0, Vec::len);
     let left_out = document["leftOut"].as_array().map(Vec::as_slice).unwrap_or_default();
     let data = json!({ "file": path_text(&file), "frames": frames, "leftOut": left_out });
@@ -77,7 +77,7 @@ pub(crate) fn refuse_other(file: &Path, option: &str) -> Result<(), CommandError
     let mut head = Vec::new();
     File::open(file)
         .and_then(|file| file.take(HEAD).read_to_end(&mut head))
-        .map_err(|error| CommandError::of_file("read", file, &error))?;
+        .map_err(|error| CommandError::of_file("read", file, error))?;
     let head = String::from_utf8_lossy(&head);
     if MARKS.iter().any(|mark| head.contains(mark)) {
         return Ok(());

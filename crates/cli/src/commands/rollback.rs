@@ -42,8 +42,7 @@ pub(crate) fn run(
         let arguments = json!({"frame": args.frame, "all": args.all, "undo": args.undo,
             "dryRun": dry_run, "files": files});
         let answer = invocation.run(&engine, "stack_frame_rollback", arguments)?;
-        serde_json::from_value::<RollbackPlan>(answer.data)
-            .map_err(|error| CommandError::of_shape(&error))
+        serde_json::from_value::<RollbackPlan>(answer.data).map_err(CommandError::of_shape)
     };
     let plan = rollback(true, None)?;
     let nothing = plan.restored.is_empty();

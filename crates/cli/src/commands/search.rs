@@ -57,8 +57,8 @@ pub(crate) fn run(
         "raw": args.raw,
     });
     let answer = invocation.run_revealing(args.reveal, &engine, "stack_search", arguments)?;
-    let found: SearchAnswer = serde_json::from_value(answer.data.clone())
-        .map_err(|error| CommandError::of_shape(&error))?;
+    let found: SearchAnswer =
+        serde_json::from_value(answer.data.clone()).map_err(CommandError::of_shape)?;
     let scope = args.frame.as_deref().map(|frame| engine.resolve(frame)).transpose()?;
     let scope = scope.map(|frame| format!(" in {} or below it", frame.num));
     let scope = scope.or_else(|| session.map(|session| format!(" in session {session}")));

@@ -67,8 +67,7 @@ pub(crate) fn draw(
     width: Option<usize>,
     page: &mut Page,
 ) -> Result<(), CommandError> {
-    let details: Details =
-        serde_json::from_value(data.clone()).map_err(|error| CommandError::of_shape(&error))?;
+    let details: Details = serde_json::from_value(data.clone()).map_err(CommandError::of_shape)?;
     let view = FrameView {
         frame: &details.frame,
         near: &details.near,

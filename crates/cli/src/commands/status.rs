@@ -49,8 +49,7 @@ pub(crate) fn run(
     let is_narrowed = invocation.names_a_session();
     let arguments = json!({"own": is_narrowed, "figures": true});
     let data = invocation.run_revealing(args.reveal, &engine, "stack_status", arguments)?.data;
-    let status: Status =
-        serde_json::from_value(data.clone()).map_err(|error| CommandError::of_shape(&error))?;
+    let status: Status = serde_json::from_value(data.clone()).map_err(CommandError::of_shape)?;
     let (stack, requests) = (&status.stack, &status.requests);
     output.either(&data, |page| {
         page.put(DIM, &format!("session {}", status.session)).end();

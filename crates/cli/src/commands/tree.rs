@@ -80,8 +80,7 @@ fn watch(
 ) -> Result<(), CommandError> {
     let mut events = engine.watch_events(engine.newest_event()?);
     let stopper = events.stopper();
-    let ending =
-        Ending::watch(move || stopper.stop()).map_err(|error| CommandError::of_output(&error))?;
+    let ending = Ending::watch(move || stopper.stop()).map_err(CommandError::of_output)?;
     let mut shown = drawn(args, invocation, engine, output.width_now())?;
     let outcome = output.on_a_screen_of_its_own(|output| {
         output.redraw(&shown)?;
@@ -115,8 +114,7 @@ fn drawn(
     let mut arguments = part(args, invocation, engine)?;
     arguments["detail"] = json!("whole");
     let answer = invocation.run_revealing(args.reveal, engine, "stack_frames", arguments)?;
-    let list: FrameList =
-        serde_json::from_value(answer.data).map_err(|error| CommandError::of_shape(&error))?;
+    let list: FrameList = serde_json::from_value(answer.data).map_err(CommandError::of_shape)?;
     let drawing = Drawing {
         below: args.frame.is_some(),
         depth: args.depth,

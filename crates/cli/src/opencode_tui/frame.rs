@@ -24,7 +24,7 @@ pub(super) fn described(
     let mut page = Page::default();
     show::draw(&data, false, Some(WIDTH), &mut page)?;
     let frame: FrameMetadata =
-        serde_json::from_value(data.clone()).map_err(|error| CommandError::of_shape(&error))?;
+        serde_json::from_value(data.clone()).map_err(CommandError::of_shape)?;
     let active = match session {
         Some(session) => open.active(session)?.map(|num| num.to_string()),
         None => None,

@@ -127,8 +127,7 @@ pub(super) fn read(open: &Open, session: &str, all: bool) -> Result<State, Comma
         found => found.map(drop)?,
     }
     let data = open.run(Some(session), "stack_status", json!({"figures": true}))?.data;
-    let status: StatusData =
-        serde_json::from_value(data).map_err(|error| CommandError::of_shape(&error))?;
+    let status: StatusData = serde_json::from_value(data).map_err(CommandError::of_shape)?;
     let stack = status
         .stack
         .iter()
@@ -183,8 +182,7 @@ fn around(open: &Open, status: &StatusData) -> Result<Vec<Row>, EngineError> {
 /// The tree of the session that a session belongs to; every tree if it has no frames.
 fn whole(open: &Open, session: &str) -> Result<Vec<Row>, CommandError> {
     let data = open.run(Some(session), "stack_frames", json!({"detail": "titles"}))?.data;
-    let list: FrameList =
-        serde_json::from_value(data).map_err(|error| CommandError::of_shape(&error))?;
+    let list: FrameList = serde_json::from_value(data).map_err(CommandError::of_shape)?;
     let frames = list.frames;
     let own = frames.iter().position(|frame| frame.session.as_deref() == Some(session));
     let root = own.and_then(|own| frames.get(..=own)?.iter().rev().find(|it| it.parent.is_none()));
@@ -236,8 +234,7 @@ fn noted(frame: &ListedFrame) -> String {
 /// Returns the size of the session's next request; none before the host has reported one.
 fn window(open: &Open, session: &str) -> Result<Option<Window>, CommandError> {
     let data = open.run(Some(session), "stack_window", json!({}))?.data;
-    let data: WindowData =
-        serde_json::from_value(data).map_err(|error| CommandError::of_shape(&error))?;
+    let data: WindowData = serde_json::from_value(data).map_err(CommandError::of_shape)?;
     // Without a count of the host, the system prompt and the tools would be missing in it.
     let used = Some(data.tokens).filter(|_| data.basis == "reported");
     Ok(used.map(|used| Window::of(used, data.limit, data.parts)))

@@ -286,7 +286,7 @@ fn take_all(
 impl TakenFrames {
     /// Returns the summary of the engine in the form of the answer.
     fn of(summary: &ImportSummary) -> Result<Self, CommandError> {
-        serde_json::from_value(json!(summary)).map_err(|error| CommandError::of_shape(&error))
+        serde_json::from_value(json!(summary)).map_err(CommandError::of_shape)
     }
 }
 

@@ -179,7 +179,7 @@ impl<'a> Measured<'a> {
             let file = dump_file(&folder, recording, self.report.sessions.len());
             for_its_owner(&file)
                 .and_then(|to| dump(&replay, self.params.reveal, &mut BufWriter::new(to)))
-                .map_err(|error| CommandError::of_file("write", &file, &error))?;
+                .map_err(|error| CommandError::of_file("write", &file, error))?;
         }
         let path = part.path_of(recording);
         let path = self.params.files.get(path).or_else(|| self.sources.paths().get(path));
@@ -228,7 +228,7 @@ impl<'a> Measured<'a> {
             let page = callstack_page::offline(&escape_json(&document.to_string()));
             for_its_owner(&file)
                 .and_then(|mut to| to.write_all(page.as_bytes()))
-                .map_err(|error| CommandError::of_file("write", &file, &error))?;
+                .map_err(|error| CommandError::of_file("write", &file, error))?;
         }
         if let Some(format) = self.params.export {
             let file = self.params.output.as_ref().map(|file| self.start.join(file));
@@ -253,7 +253,7 @@ fn prepare(params: &ReplayParams, start: &Path) -> Result<(), CommandError> {
     if let Some(folder) = &params.dump {
         let folder = start.join(folder);
         std::fs::create_dir_all(&folder)
-            .map_err(|error| CommandError::of_file("create", &folder, &error))?;
+            .map_err(|error| CommandError::of_file("create", &folder, error))?;
     }
     Ok(())
 }

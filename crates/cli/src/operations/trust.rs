@@ -259,7 +259,7 @@ fn states(taken: &TakenOver) -> Result<u64, EngineError> {
     let older = taken.record.project.join(FOLDER).join("git");
     let to = taken.states.join("git");
     let failed = |path: &Path, error: std::io::Error| {
-        CommandError::of_file("take over", path, &error).into_error()
+        CommandError::of_file("take over", path, error).into_error()
     };
     let mut count = 0;
     if let Some(copied) = &taken.copied {

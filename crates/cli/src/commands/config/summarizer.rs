@@ -115,7 +115,7 @@ fn show(
     let engine = invocation.engine()?;
     let answer = invocation.run(&engine, "stack_summarizer", json!({"ask": try_it}))?;
     let model: SummarizerOutput =
-        serde_json::from_value(answer.data).map_err(|error| CommandError::of_shape(&error))?;
+        serde_json::from_value(answer.data).map_err(CommandError::of_shape)?;
     let mut data = invocation.run(&engine, "stack_settings", json!({}))?.data;
     if let Some(settings) = data["settings"].as_array_mut() {
         settings.retain(|it| SUMMARIZER_VARIABLES.iter().any(|name| it["name"] == *name));

@@ -27,7 +27,7 @@ pub(crate) fn write<T>(
     file: &Path,
     put: impl FnOnce(&mut dyn Write) -> Result<T, Unwritten>,
 ) -> Result<T, CommandError> {
-    let failed = |error: io::Error| CommandError::of_file("write", file, &error);
+    let failed = |error: io::Error| CommandError::of_file("write", file, error);
     // A device such as /dev/null would be replaced by a file.
     plain::refuse_special(file).map_err(failed)?;
     let folder = file.parent().unwrap_or(file);
@@ -55,7 +55,7 @@ pub(crate) fn print<T>(
     output.stream(|to| {
         put(to).map_err(|error| match error {
             Unwritten::Read(failure) => failure,
-            Unwritten::Write(error) => CommandError::of_output(&error),
+            Unwritten::Write(error) => CommandError::of_output(error),
         })
     })
 }

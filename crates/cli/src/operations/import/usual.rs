@@ -166,7 +166,7 @@ impl Found {
         let folder = tempfile::Builder::new()
             .prefix("callstack-exports-")
             .tempdir()
-            .map_err(|error| CommandError::of_file("make", &std::env::temp_dir(), &error))?;
+            .map_err(|error| CommandError::of_file("make", &std::env::temp_dir(), error))?;
         let mut course = Course::new(self.kept.len() as u64);
         let mut exports = Vec::new();
         for (at, kept) in self.kept.iter().enumerate() {
