@@ -262,8 +262,7 @@ pub(crate) struct FramesParams {
     since: Option<i64>,
     /// How much is said of each: `usual`, `titles` without results and files, or `whole` results and files with their
     /// lines. Agents of sessions are said in the usual detail alone
-    #[serde(default)]
-    detail: FrameDetail,
+    detail: Option<FrameDetail>,
 }
 
 impl Operate for Frames {
@@ -288,7 +287,7 @@ impl Operate for Frames {
             session: session.as_deref(),
             callers: &caller.session,
             since: params.since,
-            detail: params.detail,
+            detail: params.detail.unwrap_or_default(),
             reveal: caller.reveal,
         })?;
         if let Some(frame) = frame {

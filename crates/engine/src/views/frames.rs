@@ -32,16 +32,14 @@ pub(crate) struct FrameRequest<'a> {
     pub(crate) reveal: bool,
 }
 
-/// How much is said of frames and sessions.
+/// How much is said of frames and sessions. Usual are the beginning of results, the names of files and the agents of
+/// sessions; titles come without these, and whole results with the lines of files and the figures of imported sessions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum FrameDetail {
-    /// The beginning of results, the names of files, and the agents of sessions.
     #[default]
     Usual,
-    /// None of these.
     Titles,
-    /// Whole results, files with their lines, and the figures of imported sessions.
     Whole,
 }
 
