@@ -11,6 +11,7 @@ use crate::error::CommandError;
 use crate::operations::Machine;
 use crate::output::Output;
 use crate::project::{StartFolder, open};
+use crate::reporter::Reporter;
 
 /// The host's name for frames that are begun from a terminal, and the session they belong to where no
 /// agent has worked yet.
@@ -43,7 +44,7 @@ impl<'a> Invocation<'a> {
     pub(crate) fn engine_or_new(
         &self,
         new: NewStore,
-        output: &mut Output,
+        reporter: &mut dyn Reporter,
     ) -> Result<Engine, CommandError> {
         if !new.here || self.place.found().is_some() {
             return self.engine();
@@ -52,7 +53,7 @@ impl<'a> Invocation<'a> {
         let engine = open(&project)?;
         let folder = project.join(FOLDER);
         let folder = folder.display();
-        output.remark(&if engine.newest_event()?.seq == 0 {
+        reporter.remark(&if engine.newest_event()?.seq == 0 {
             format!("made a store in {folder}")
         } else {
             format!(
@@ -112,6 +113,11 @@ impl<'a> Invocation<'a> {
         O: Operate<Machine>,
         O::Output: DeserializeOwned,
     {
-        crate::operations::run::<O>(&Machine::new(self.place.clone(), output), params)
+        crate::operations::on_machine::<O>(&self.machine(output), params)
+    }
+
+    /// Returns the machine, for operations that are called one after the other.
+    pub(crate) fn machine(&self, output: &Output) -> Machine {
+        Machine::new(self.place.clone(), Output::new(output.json()))
     }
 }

@@ -20,11 +20,13 @@ mod output;
 mod page;
 mod pager;
 mod plugin;
+mod printed;
 mod project;
 mod recorded_view;
 #[cfg(test)]
 mod reference_tests;
 mod replay_verdict;
+mod reporter;
 mod resume;
 mod signals;
 mod slash_files;

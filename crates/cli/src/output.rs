@@ -14,6 +14,7 @@ use crate::error::CommandError;
 use crate::examples::meant;
 use crate::page::{BAD, DIM, HINT, PLAIN, Page};
 use crate::pager::Pager;
+use crate::reporter::Reporter;
 use crate::wording::for_a_terminal;
 
 /// Standard output and standard error.
@@ -266,6 +267,16 @@ impl Output {
             page.put(HINT, "hint:").put(PLAIN, " ").put(PLAIN, &hint).end();
         }
         self.aside(page.as_str());
+    }
+}
+
+impl Reporter for Output {
+    fn progress(&mut self, line: &str) {
+        Self::progress(self, line);
+    }
+
+    fn remark(&mut self, text: &str) {
+        Self::remark(self, text);
     }
 }
 

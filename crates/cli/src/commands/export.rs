@@ -1,7 +1,3 @@
-mod collector;
-pub(crate) mod file;
-pub(crate) mod traces;
-
 use std::path::{Path, PathBuf};
 
 use callstack_core::control::escape_json;
@@ -11,10 +7,13 @@ use serde_json::{Map, json};
 
 use crate::error::CommandError;
 use crate::invocation::Invocation;
+use crate::operations::file::write as write_file;
+use crate::operations::traces::format::OtherFormat;
+use crate::operations::traces::{SentTraces, Traces, TracesOutput, TracesParams, WrittenTraces};
 use crate::output::Output;
 use crate::page::PLAIN;
-
-use traces::OtherFormat;
+use crate::printed::Printed;
+use crate::wording::counted;
 
 /// Write frames for people, for another store or for other tools
 ///
@@ -96,21 +95,14 @@ pub(crate) fn run(
         let message = format!("{option} is for spans only");
         return Err(EngineError::invalid(message, "Add --format otlp, or leave it out.").into());
     }
-    // Whether anybody takes the spans is known before they are read.
-    let collector = if args.send { Some(collector::from_environment()?) } else { None };
+    if let Some(format) = args.format.other() {
+        return write(format, args, invocation, output);
+    }
     let engine = invocation.engine()?;
     let session = match &args.frame {
         None if invocation.names_a_session() => Some(invocation.caller(&engine)?.session),
         _ => None,
     };
-    if let Some(format) = args.format.other() {
-        let frame = args.frame.as_deref();
-        let wanted = traces::Wanted { frame, session, content: args.content, reveal: args.reveal };
-        return match collector {
-            Some(collector) => traces::send(&collector, &engine, wanted, output),
-            None => traces::write(format, &engine, wanted, args.file(), invocation, output),
-        };
-    }
     let arguments = json!({"frame": args.frame, "session": session});
     let answer = invocation.run_revealing(args.reveal, &engine, "stack_export", arguments)?;
     let value = answer.data;
@@ -125,10 +117,48 @@ pub(crate) fn run(
         };
     };
     let file = invocation.place.start().join(file);
-    file::write(&file, |to| Ok(to.write_all(text.as_bytes())?))?;
+    write_file(&file, |to| Ok(to.write_all(text.as_bytes())?))?;
     let frames = value["frames"].as_object().map_or(0, Map::len);
     output.either(&json!({"file": path_text(&file), "frames": frames}), |page| {
         let end = if frames == 1 { "" } else { "s" };
         page.put(PLAIN, &format!("{frames} frame{end} written to {}", file.display())).end();
+    })
+}
+
+/// Writes frames in the format of another tool, or sends them.
+fn write(
+    format: OtherFormat,
+    args: &ExportArgs,
+    invocation: &Invocation<'_>,
+    output: &mut Output,
+) -> Result<(), CommandError> {
+    let printed = if args.send || args.file().is_some() { None } else { Some(Printed::new()?) };
+    let file = args.file().map(Path::to_path_buf);
+    let params = TracesParams {
+        frame: args.frame.clone(),
+        session: invocation.session.map(str::to_owned),
+        format,
+        content: args.content,
+        output: file.or_else(|| printed.as_ref().map(Printed::file)),
+        reveal: args.reveal,
+    };
+    let answer = invocation.on_machine::<Traces>(output, params)?;
+    if let Some(printed) = printed {
+        return printed.print(output);
+    }
+    output.either(&json!(answer), |page| {
+        let said = match &answer {
+            TracesOutput::Written(WrittenTraces { file, sessions, frames, calls }) => format!(
+                "{} and {} of {} written to {file}",
+                counted(*frames as u64, "frame"),
+                counted(*calls as u64, "call"),
+                counted(*sessions as u64, "session"),
+            ),
+            TracesOutput::Sent(SentTraces { to, spans, sessions }) => {
+                let spans = counted(*spans as u64, "span");
+                format!("{spans} of {} sent to {to}", counted(*sessions as u64, "session"))
+            }
+        };
+        page.put(PLAIN, &said).end();
     })
 }

@@ -1,10 +1,14 @@
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 
+use callstack_engine::EngineError;
 use serde_json::json;
 
 use crate::args::{Agreement, NewStore};
 use crate::error::CommandError;
 use crate::invocation::Invocation;
+use crate::operations;
+use crate::operations::import::usual::RecordedSessions;
 use crate::operations::import::{
     Import, ImportOutput, ImportParams, PreviewedSession, Taken, TakenFrames, TakenRecordings,
     TakenSessions,
@@ -12,7 +16,7 @@ use crate::operations::import::{
 use crate::output::Output;
 use crate::page::{DIM, PLAIN, Page, WARN, columns, date};
 use crate::recorded_view;
-use crate::wording::counted;
+use crate::wording::{bytes, counted};
 
 /// Options of an import without a file.
 #[derive(Debug, clap::Args)]
@@ -22,6 +26,47 @@ pub(crate) struct UsualArgs {
     pub(crate) all: bool,
     #[command(flatten)]
     pub(crate) agreement: Agreement,
+}
+
+impl UsualArgs {
+    /// Shows the sessions that would be read, and returns whether they are to be: a person is asked about those of all
+    /// projects. `what` names the work on them.
+    pub(crate) fn agree(
+        &self,
+        what: &str,
+        found: &RecordedSessions,
+        output: &mut Output,
+    ) -> Result<bool, CommandError> {
+        if !output.json() {
+            let mut page = Page::default();
+            recorded_view::draw(found, false, &mut page);
+            match output.page(&page) {
+                // Who sees nothing of it can't agree to it.
+                Err(CommandError::BrokenPipe) => return Ok(false),
+                shown => shown?,
+            }
+        }
+        if !found.all || self.agreement.yes {
+            return Ok(true);
+        }
+        let about = about(found);
+        let unasked = EngineError::invalid(
+            format!("this would {what} {about}, and nobody can be asked here"),
+            "Give --yes to do it, or --dry-run to see which.",
+        );
+        let mut question = what.to_owned();
+        question.get_mut(..1).into_iter().for_each(str::make_ascii_uppercase);
+        output.confirm(&format!("{question} {about}?"), unasked)
+    }
+}
+
+/// Returns the number and size of sessions, such as `12 sessions (3.1 MiB) of 4 projects`.
+fn about(found: &RecordedSessions) -> String {
+    let files = || found.sessions.iter().filter(|session| session.path.is_some());
+    let projects: BTreeSet<&str> = files().map(|session| session.project.as_str()).collect();
+    let size = files().filter_map(|session| session.bytes).sum();
+    let (count, of) = (found.sessions.len() as u64, projects.len().max(1) as u64);
+    format!("{} ({}) of {}", counted(count, "session"), bytes(size), counted(of, "project"))
 }
 
 /// Take over past sessions of agents, or frames of another store
@@ -52,16 +97,22 @@ pub(crate) fn run(
     invocation: &Invocation<'_>,
     output: &mut Output,
 ) -> Result<(), CommandError> {
-    let params = ImportParams {
+    let params = |yes| ImportParams {
         paths: args.paths.clone(),
         all: args.usual.all,
-        yes: args.usual.agreement.yes,
+        yes,
         dry_run: args.usual.agreement.dry_run,
         here: args.new.here,
     };
-    let answer = invocation.on_machine::<Import>(output, params)?;
+    let machine = invocation.machine(output);
+    let mut answer = Some(operations::on_machine::<Import>(&machine, params(false))?);
+    if let Some(ImportOutput::ToAgree(found)) = &answer {
+        let agreed = args.usual.agree("import", &found.to_agree, output)?;
+        answer =
+            agreed.then(|| operations::on_machine::<Import>(&machine, params(true))).transpose()?;
+    }
     output.either(&json!(answer), |page| match &answer {
-        None => drop(page.put(PLAIN, "nothing was read").end()),
+        None | Some(ImportOutput::ToAgree(_)) => drop(page.put(PLAIN, "nothing was read").end()),
         Some(ImportOutput::Found(found)) => {
             if let Some(frames) = &found.frames {
                 print_frames(frames, WOULD_BE, page);

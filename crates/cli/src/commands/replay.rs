@@ -3,13 +3,15 @@ use std::path::PathBuf;
 use callstack_replay::{LARGE, OfLinear, Report, SessionReport, Strategy, StrategyReport, rounded};
 use serde_json::json;
 
-use super::export::traces::OtherFormat;
 use super::import::UsualArgs;
 use crate::error::CommandError;
 use crate::invocation::Invocation;
+use crate::operations;
 use crate::operations::replay::{Measure, ReplayOutput, ReplayParams};
+use crate::operations::traces::format::OtherFormat;
 use crate::output::Output;
 use crate::page::{BOLD, DIM, PLAIN, Page, fitted};
+use crate::printed::Printed;
 use crate::recorded_view;
 use crate::replay_verdict::draw as verdict;
 use crate::wording::{counted, thousands};
@@ -66,26 +68,41 @@ pub(crate) fn run(
     invocation: &Invocation<'_>,
     output: &mut Output,
 ) -> Result<(), CommandError> {
-    let params = ReplayParams {
+    // What is printed is written as a whole before.
+    let printed = match (args.export, &args.output) {
+        (Some(_), None) => Some(Printed::new()?),
+        _ => None,
+    };
+    let params = |yes| ReplayParams {
         files: args.files.clone(),
         all: args.usual.all,
-        yes: args.usual.agreement.yes,
+        yes,
         dry_run: args.usual.agreement.dry_run,
         html: args.html.clone(),
         export: args.export,
-        output: args.output.clone(),
+        output: printed.as_ref().map(Printed::file).or_else(|| args.output.clone()),
         dump: args.dump.clone(),
         reveal: args.reveal,
     };
-    let answer = invocation.on_machine::<Measure>(output, params)?;
+    let machine = invocation.machine(output);
+    let mut answer = Some(operations::on_machine::<Measure>(&machine, params(false))?);
+    if let Some(ReplayOutput::ToAgree(found)) = &answer {
+        let agreed = args.usual.agree("replay", &found.to_agree, output)?;
+        answer = agreed
+            .then(|| operations::on_machine::<Measure>(&machine, params(true)))
+            .transpose()?;
+    }
     let was_measured = matches!(answer, Some(ReplayOutput::Measured(_)));
-    if was_measured && args.export.is_some() && args.output.is_none() {
-        // The export is what was printed.
-        return Ok(());
+    if let Some(printed) = printed.filter(|_| was_measured) {
+        return match printed.print(output) {
+            // A reader that went away is no error.
+            Err(CommandError::BrokenPipe) => Ok(()),
+            printed => printed,
+        };
     }
     let width = output.width();
     output.either(&json!(answer), |page| match &answer {
-        None => drop(page.put(PLAIN, "nothing was read").end()),
+        None | Some(ReplayOutput::ToAgree(_)) => drop(page.put(PLAIN, "nothing was read").end()),
         Some(ReplayOutput::Found(found)) => recorded_view::draw(found, true, page),
         Some(ReplayOutput::Measured(report)) if args.verbose => show(page, report, width),
         Some(ReplayOutput::Measured(report)) => verdict(page, report),

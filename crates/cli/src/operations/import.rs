@@ -23,9 +23,10 @@ use super::Machine;
 use crate::args::NewStore;
 use crate::error::CommandError;
 use crate::invocation::Invocation;
+use crate::reporter::Reporter;
 
 use sessions::{Course, Sources};
-use usual::{RecordedSessions, Usual, Wanted};
+use usual::{RecordedSessions, ToAgree, Usual, Wanted};
 
 /// `stack_import`.
 pub(crate) struct Import;
@@ -39,10 +40,10 @@ pub(crate) struct ImportParams {
     #[serde(default)]
     #[schemars(with = "Vec<String>")]
     pub(crate) paths: Vec<PathBuf>,
-    /// Without paths: the sessions of all projects. The person at the terminal is asked
+    /// Without paths: the sessions of all projects
     #[serde(default)]
     pub(crate) all: bool,
-    /// Ask nobody
+    /// Without paths: take over the sessions that there are, to which a person agrees; else they are only named
     #[serde(default)]
     pub(crate) yes: bool,
     /// Only list what would be taken over
@@ -53,10 +54,11 @@ pub(crate) struct ImportParams {
     pub(crate) here: bool,
 }
 
-/// Sessions and frames that were taken over, would be, or were found; null if the person did not agree.
+/// Sessions and frames that were taken over, would be, or were found.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub(crate) enum ImportOutput {
+    ToAgree(ToAgree),
     Found(FoundHere),
     Taken(Box<Taken>),
 }
@@ -178,7 +180,7 @@ impl Operate<Machine> for Import {
     const REPEATED: Repeated = Repeated::Runs;
     const CALLERS: &'static [CallerKind] = TERMINAL_ONLY;
     type Params = ImportParams;
-    type Output = Option<ImportOutput>;
+    type Output = ImportOutput;
 
     fn run(
         machine: &Machine,
@@ -190,10 +192,7 @@ impl Operate<Machine> for Import {
     }
 }
 
-fn imported(
-    machine: &Machine,
-    params: &ImportParams,
-) -> Result<Option<ImportOutput>, CommandError> {
+fn imported(machine: &Machine, params: &ImportParams) -> Result<ImportOutput, CommandError> {
     let invocation = Invocation { place: machine.place.clone(), session: None };
     if params.paths.is_empty() {
         return from_usual_places(params, machine, &invocation);
@@ -206,7 +205,7 @@ fn imported(
             _ if has_frames => false,
             // A pattern such as `*` may include such folders.
             Err(error @ RecordingError::NoneInFolder(_)) if params.paths.len() > 1 => {
-                machine.terminal().remark(&error.to_string());
+                machine.reporter().remark(&error.to_string());
                 nothing.get_or_insert(error);
                 continue;
             }
@@ -222,11 +221,11 @@ fn imported(
         would::taken(&frames, sources.as_ref(), machine, &invocation)?
     } else {
         let new = NewStore { here: params.here };
-        let engine = invocation.engine_or_new(new, &mut machine.terminal())?;
+        let engine = invocation.engine_or_new(new, &mut *machine.reporter())?;
         let frames = (!frames.is_empty()).then(|| engine.import(&frames)).transpose()?;
         take_all(&engine, frames.as_ref(), sources.as_ref(), machine)?
     };
-    Ok(Some(ImportOutput::Taken(Box::new(taken))))
+    Ok(ImportOutput::Taken(Box::new(taken)))
 }
 
 /// Imports from the usual places: frames in the project's own folders, and the sessions of agents.
@@ -234,29 +233,29 @@ fn from_usual_places(
     params: &ImportParams,
     machine: &Machine,
     invocation: &Invocation<'_>,
-) -> Result<Option<ImportOutput>, CommandError> {
+) -> Result<ImportOutput, CommandError> {
     let new = NewStore { here: params.here };
     if !params.dry_run {
         machine.place.may_work(new)?;
     }
     let project = machine.place.existing_or_new()?;
     let usual = Usual { all: params.all, yes: params.yes, dry_run: params.dry_run };
-    let found = match usual.find("import", machine)? {
+    let found = match usual.find("import", machine) {
         Wanted::Listed(sessions) => {
             let frames = would::frames_of(&project, machine, invocation)?;
-            return Ok(Some(ImportOutput::Found(FoundHere { sessions, frames })));
+            return Ok(ImportOutput::Found(FoundHere { sessions, frames }));
         }
-        Wanted::Refused => return Ok(None),
+        Wanted::ToAgree(to_agree) => return Ok(ImportOutput::ToAgree(to_agree)),
         Wanted::Nothing(why) if params.dry_run => {
             let frames = would::frames_of(&project, machine, invocation)?.ok_or(why)?;
             let taken = Taken { frames, dry_run: true, recorded: None };
-            return Ok(Some(ImportOutput::Taken(Box::new(taken))));
+            return Ok(ImportOutput::Taken(Box::new(taken)));
         }
         Wanted::Nothing(why) if !Engine::holds_frames(&project) => return Err(why.into()),
         Wanted::Nothing(why) => Err(why),
         Wanted::Read(found) => Ok(found),
     };
-    let engine = invocation.engine_or_new(new, &mut machine.terminal())?;
+    let engine = invocation.engine_or_new(new, &mut *machine.reporter())?;
     // Frames that this store has written there for other programs do not count.
     let has_frames = engine.has_frames_of_others()?;
     let found = match found {
@@ -264,9 +263,9 @@ fn from_usual_places(
         found => found.ok(),
     };
     let frames = has_frames.then(|| engine.import(&[])).transpose()?;
-    let sessions = found.map(|found| found.sources(&mut machine.terminal())).transpose()?;
+    let sessions = found.map(|found| found.sources(&mut *machine.reporter())).transpose()?;
     let taken = take_all(&engine, frames.as_ref(), sessions.as_ref(), machine)?;
-    Ok(Some(ImportOutput::Taken(Box::new(taken))))
+    Ok(ImportOutput::Taken(Box::new(taken)))
 }
 
 fn take_all(
@@ -296,18 +295,19 @@ fn take_over(
     machine: &Machine,
 ) -> Result<TakenSessions, CommandError> {
     let (mut taken, mut counts) = (TakenSessions::default(), PastCounts::default());
-    let refused = sessions::read(sources, &mut machine.terminal(), &mut |part, course, output| {
-        counts.add(part_of(engine, &part.recordings, course, output)?);
-        for recording in part.recordings {
-            let program = recording.format.host().to_owned();
-            *taken.programs.entry(program).or_default() += 1;
-            taken.unreadable += recording.skipped.unreadable as u64;
-            for (kind, count) in recording.skipped.kinds {
-                *taken.skipped.entry(kind).or_default() += count as u64;
+    let refused =
+        sessions::read(sources, &mut *machine.reporter(), &mut |part, course, reporter| {
+            counts.add(part_of(engine, &part.recordings, course, reporter)?);
+            for recording in part.recordings {
+                let program = recording.format.host().to_owned();
+                *taken.programs.entry(program).or_default() += 1;
+                taken.unreadable += recording.skipped.unreadable as u64;
+                for (kind, count) in recording.skipped.kinds {
+                    *taken.skipped.entry(kind).or_default() += count as u64;
+                }
             }
-        }
-        Ok(())
-    })?;
+            Ok(())
+        })?;
     let PastCounts { sessions, known, followed, messages, frames } = counts;
     Ok(TakenSessions { sessions, known, followed, messages, frames, refused, ..taken })
 }
@@ -317,7 +317,7 @@ fn part_of(
     engine: &Engine,
     recordings: &[Recording],
     course: &mut Course,
-    output: &mut crate::output::Output,
+    reporter: &mut dyn Reporter,
 ) -> Result<PastCounts, CommandError> {
     let all: usize = recordings.iter().map(|recording| recording.messages.len()).sum();
     let imported = callstack_hosts::import::import(engine, recordings, &mut |session, message| {
@@ -325,10 +325,10 @@ fn part_of(
             let before = recordings.iter().take(session);
             let before: usize = before.map(|recording| recording.messages.len()).sum();
             let share = (before + message) as f64 / all.max(1) as f64;
-            output.progress(&course.line(&place_of(recordings, session, message), share));
+            reporter.progress(&course.line(&place_of(recordings, session, message), share));
         }
     });
-    output.progress("");
+    reporter.progress("");
     Ok(imported?)
 }
 

@@ -17,13 +17,13 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::Machine;
+use super::file::{Unwritten, write as write_file};
 use super::import::sessions::{self, Course, Part, Sources};
-use super::import::usual::{RecordedSessions, Usual, Wanted};
-use crate::commands::export::file::{Unwritten, print, write as write_file};
-use crate::commands::export::traces::{self, OtherFormat};
+use super::import::usual::{RecordedSessions, ToAgree, Usual, Wanted};
+use super::traces::format::{OtherFormat, about};
 use crate::commands::report::{BY, refuse_other};
 use crate::error::CommandError;
-use crate::output::Output;
+use crate::reporter::Reporter;
 use crate::wording::counted;
 
 /// `stack_replay`.
@@ -38,10 +38,10 @@ pub(crate) struct ReplayParams {
     #[serde(default)]
     #[schemars(with = "Vec<String>")]
     pub(crate) files: Vec<PathBuf>,
-    /// Without files: the sessions of all projects. The person at the terminal is asked
+    /// Without files: the sessions of all projects
     #[serde(default)]
     pub(crate) all: bool,
-    /// Ask nobody
+    /// Without files: measure the sessions that there are, to which a person agrees; else they are only named
     #[serde(default)]
     pub(crate) yes: bool,
     /// Only list the sessions
@@ -50,8 +50,8 @@ pub(crate) struct ReplayParams {
     /// A file to write a page to
     #[schemars(with = "Option<String>")]
     pub(crate) html: Option<PathBuf>,
-    /// Write the sessions in the format of another tool, to `output` or else to standard output: `speedscope`,
-    /// `chrome-trace`, `otlp`, `csv` or `mermaid`
+    /// Write the sessions to `output` in the format of another tool: `speedscope`, `chrome-trace`, `otlp`, `csv` or
+    /// `mermaid`
     #[schemars(with = "Option<String>")]
     pub(crate) export: Option<OtherFormat>,
     /// The file that is exported to
@@ -65,10 +65,11 @@ pub(crate) struct ReplayParams {
     pub(crate) reveal: bool,
 }
 
-/// The sessions that were measured, or found; null if the person did not agree.
+/// The sessions that were measured, or found.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub(crate) enum ReplayOutput {
+    ToAgree(ToAgree),
     Found(RecordedSessions),
     Measured(Box<Report>),
 }
@@ -81,7 +82,7 @@ impl Operate<Machine> for Measure {
     const REPEATED: Repeated = Repeated::Runs;
     const CALLERS: &'static [CallerKind] = TERMINAL_ONLY;
     type Params = ReplayParams;
-    type Output = Option<ReplayOutput>;
+    type Output = ReplayOutput;
 
     fn run(
         machine: &Machine,
@@ -93,18 +94,15 @@ impl Operate<Machine> for Measure {
     }
 }
 
-fn replayed(
-    params: &ReplayParams,
-    machine: &Machine,
-) -> Result<Option<ReplayOutput>, CommandError> {
+fn replayed(params: &ReplayParams, machine: &Machine) -> Result<ReplayOutput, CommandError> {
     let start = machine.place.start();
     let sources = if params.files.is_empty() {
         let usual = Usual { all: params.all, yes: params.yes, dry_run: params.dry_run };
-        match usual.find("replay", machine)? {
-            Wanted::Listed(found) => return Ok(Some(ReplayOutput::Found(found))),
-            Wanted::Refused => return Ok(None),
+        match usual.find("replay", machine) {
+            Wanted::Listed(found) => return Ok(ReplayOutput::Found(found)),
+            Wanted::ToAgree(found) => return Ok(ReplayOutput::ToAgree(found)),
             Wanted::Nothing(why) => return Err(why.into()),
-            Wanted::Read(found) => found.sources(&mut machine.terminal())?,
+            Wanted::Read(found) => found.sources(&mut *machine.reporter())?,
         }
     } else {
         Sources::named(params.files.iter().map(|file| start.join(file)).collect())
@@ -112,19 +110,19 @@ fn replayed(
     prepare(params, start)?;
     let mut measured = Measured::of(params, start, &sources);
     let refused =
-        sessions::read(&sources, &mut machine.terminal(), &mut |mut part, course, output| {
+        sessions::read(&sources, &mut *machine.reporter(), &mut |mut part, course, reporter| {
             for at in 0..part.recordings.len() {
-                measured.add(&mut part, at, course, output)?;
+                measured.add(&mut part, at, course, reporter)?;
             }
-            output.progress("");
+            reporter.progress("");
             Ok(())
         })?;
-    let mut terminal = machine.terminal();
+    let mut reporter = machine.reporter();
     for error in refused {
-        terminal.remark(&error);
+        reporter.remark(&error);
     }
-    let report = measured.written(&mut terminal)?;
-    Ok(Some(ReplayOutput::Measured(Box::new(report))))
+    let report = measured.written(&mut *reporter)?;
+    Ok(ReplayOutput::Measured(Box::new(report)))
 }
 
 /// The sessions that were measured so far.
@@ -152,7 +150,7 @@ impl<'a> Measured<'a> {
         part: &mut Part,
         at: usize,
         course: &mut Course,
-        output: &mut Output,
+        reporter: &mut dyn Reporter,
     ) -> Result<(), CommandError> {
         let all = part.recordings.len();
         let Some(recording) = part.recordings.get_mut(at) else { return Ok(()) };
@@ -166,7 +164,7 @@ impl<'a> Measured<'a> {
             if course.is_due() {
                 let share = (at as f64 + call as f64 / calls.max(1) as f64) / all as f64;
                 let line = format!("replaying {} of {all}: call {call} of {calls}", at + 1);
-                output.progress(&course.line(&line, share));
+                reporter.progress(&course.line(&line, share));
             }
         };
         let replay = Replay::in_ways(recording, &Policy::default(), &Strategy::ALL, &mut report);
@@ -196,10 +194,10 @@ impl<'a> Measured<'a> {
     }
 
     /// Returns the figures of all sessions, and writes the page and the export that are asked for.
-    fn written(self, output: &mut Output) -> Result<Report, CommandError> {
+    fn written(self, reporter: &mut dyn Reporter) -> Result<Report, CommandError> {
         if self.left_out > 0 {
             let sessions = counted(self.left_out, "session");
-            output.remark(&format!(
+            reporter.remark(&format!(
                 "{sessions} left out: callstack was at work there, and `callstack status` says what it saved"
             ));
         }
@@ -230,13 +228,8 @@ impl<'a> Measured<'a> {
                 .and_then(|mut to| to.write_all(page.as_bytes()))
                 .map_err(|error| CommandError::of_file("write", &file, error))?;
         }
-        if let Some(format) = self.params.export {
-            let file = self.params.output.as_ref().map(|file| self.start.join(file));
-            match export(format, &self.exported, self.start, file.as_deref(), output) {
-                // A reader that went away is no error.
-                Ok(()) | Err(CommandError::BrokenPipe) => {}
-                Err(error) => return Err(error),
-            }
+        if let (Some(format), Some(file)) = (self.params.export, &self.params.output) {
+            export(format, &self.exported, self.start, &self.start.join(file), reporter)?;
         }
         Ok(report)
     }
@@ -247,8 +240,16 @@ fn prepare(params: &ReplayParams, start: &Path) -> Result<(), CommandError> {
     if let Some(page) = &params.html {
         refuse_other(&start.join(page), "--html")?;
     }
-    if let Some(file) = &params.output {
-        refuse_recording(&start.join(file))?;
+    match (&params.output, params.export) {
+        (None, Some(_)) => {
+            return Err(EngineError::invalid(
+                "an export needs a file to be written to",
+                "Name it as `output`.",
+            )
+            .into());
+        }
+        (Some(file), _) => refuse_recording(&start.join(file))?,
+        (None, None) => {}
     }
     if let Some(folder) = &params.dump {
         let folder = start.join(folder);
@@ -263,10 +264,10 @@ fn export(
     format: OtherFormat,
     sessions: &[SessionTrace],
     start: &Path,
-    file: Option<&Path>,
-    output: &mut Output,
+    file: &Path,
+    reporter: &mut dyn Reporter,
 ) -> Result<(), CommandError> {
-    let about = traces::about(start);
+    let about = about(start);
     let put = |to: &mut dyn Write| -> Result<Counts, Unwritten> {
         let mut export = Export::begin(format.format(), &about, to)?;
         for session in sessions {
@@ -274,11 +275,8 @@ fn export(
         }
         Ok(export.end()?)
     };
-    let counts = match file {
-        Some(file) => write_file(file, put)?,
-        None => print(output, put)?,
-    };
-    format.warn(counts, output);
+    let counts = write_file(file, put)?;
+    format.warn(counts, reporter);
     Ok(())
 }
 

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 pub(crate) use super::course::Course;
 use crate::error::CommandError;
-use crate::output::Output;
+use crate::reporter::Reporter;
 
 /// The share of reading in the work on a part.
 const READING: f64 = 0.2;
@@ -69,14 +69,14 @@ impl Part {
 
 /// A function that processes a part and reports its progress.
 pub(crate) type Take<'a> =
-    &'a mut dyn FnMut(Part, &mut Course, &mut Output) -> Result<(), CommandError>;
+    &'a mut dyn FnMut(Part, &mut Course, &mut dyn Reporter) -> Result<(), CommandError>;
 
 /// Reads the sessions of files and folders and passes them on. Files that are named together are read together, since
 /// their sessions may have started one another; a large folder is read in parts. Returns the reasons why files in
 /// folders could not be read.
 pub(crate) fn read(
     sources: &Sources,
-    output: &mut Output,
+    reporter: &mut dyn Reporter,
     take: Take<'_>,
 ) -> Result<Vec<String>, CommandError> {
     let mut reader = Reader {
@@ -86,9 +86,9 @@ pub(crate) fn read(
         nothing: None,
     };
     if sources.groups.is_empty() {
-        reader.named(&sources.paths, output, take)?;
+        reader.named(&sources.paths, reporter, take)?;
     } else {
-        reader.found(sources, output, take)?;
+        reader.found(sources, reporter, take)?;
     }
     match reader.nothing.filter(|_| reader.known.is_empty()) {
         Some(error) => Err(error.into()),
@@ -123,7 +123,7 @@ impl Reader {
     fn named(
         &mut self,
         paths: &[PathBuf],
-        output: &mut Output,
+        reporter: &mut dyn Reporter,
         take: Take<'_>,
     ) -> Result<(), CommandError> {
         let numbered = paths.iter().enumerate();
@@ -137,24 +137,24 @@ impl Reader {
         let mut part = Part::new();
         self.course.begin(together.iter().map(|(_, path)| size(path)).sum());
         for (number, path) in together {
-            match self.path(number, path, &mut part, output) {
+            match self.path(number, path, &mut part, reporter) {
                 Err(error) if paths.len() > 1 && is_nothing(&error) => {
-                    output.remark(&error.to_string());
+                    reporter.remark(&error.to_string());
                     self.nothing.get_or_insert(error);
                 }
                 other => other?,
             }
         }
-        self.hand_on(part, output, take)?;
+        self.hand_on(part, reporter, take)?;
         for (number, paths) in parts {
             for path in paths {
                 let mut part = Part::new();
                 self.course.begin(size(&path));
-                match self.path(number, &path, &mut part, output) {
+                match self.path(number, &path, &mut part, reporter) {
                     Err(RecordingError::NoneInFolder(_)) => {}
                     other => other?,
                 }
-                self.hand_on(part, output, take)?;
+                self.hand_on(part, reporter, take)?;
             }
         }
         Ok(())
@@ -163,7 +163,7 @@ impl Reader {
     fn found(
         &mut self,
         sources: &Sources,
-        output: &mut Output,
+        reporter: &mut dyn Reporter,
         take: Take<'_>,
     ) -> Result<(), CommandError> {
         for group in &sources.groups {
@@ -171,11 +171,11 @@ impl Reader {
             let paths = || group.clone().filter_map(|at| Some((at, sources.paths.get(at)?)));
             self.course.begin(paths().map(|(_, path)| size(path)).sum());
             for (number, path) in paths() {
-                if let Err(error) = self.path(number, path, &mut part, output) {
+                if let Err(error) = self.path(number, path, &mut part, reporter) {
                     self.refused.push(error.to_string());
                 }
             }
-            self.hand_on(part, output, take)?;
+            self.hand_on(part, reporter, take)?;
         }
         Ok(())
     }
@@ -185,19 +185,19 @@ impl Reader {
         number: usize,
         path: &Path,
         part: &mut Part,
-        output: &mut Output,
+        reporter: &mut dyn Reporter,
     ) -> Result<(), RecordingError> {
         let (course, refused) = (&mut self.course, &mut self.refused);
         let read = callstack_recordings::read_all(&[path], &mut |progress| match progress {
             Progress::Reading { file, read, bytes } if course.is_due() => {
                 let share = if bytes > 0 { read as f64 / bytes as f64 } else { 1.0 };
                 let line = format!("reading {} ({:.0} %)", file.display(), share * 100.0);
-                output.progress(&course.line(&line, 0.0));
+                reporter.progress(&course.line(&line, 0.0));
             }
             Progress::Reading { .. } => {}
             Progress::Refused(error) => refused.push(error.to_string()),
         });
-        output.progress("");
+        reporter.progress("");
         for recording in read? {
             part.found.entry(key(&recording)).or_insert(number);
             part.recordings.push(recording);
@@ -208,7 +208,7 @@ impl Reader {
     fn hand_on(
         &mut self,
         mut part: Part,
-        output: &mut Output,
+        reporter: &mut dyn Reporter,
         take: Take<'_>,
     ) -> Result<(), CommandError> {
         part.recordings = callstack_recordings::joined(part.recordings);
@@ -217,7 +217,7 @@ impl Reader {
             return Ok(());
         }
         self.course.has_read(READING);
-        take(part, &mut self.course, output)
+        take(part, &mut self.course, reporter)
     }
 }
 

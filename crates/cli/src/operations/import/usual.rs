@@ -1,6 +1,6 @@
 //! Sessions in the usual places of the agents on this machine, where no file is named.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use callstack_engine::{EngineError, Kind, path_text};
@@ -14,18 +14,16 @@ use super::sessions::{Course, Sources};
 use crate::error::CommandError;
 use crate::opencode::{self, Kept};
 use crate::operations::Machine;
-use crate::output::Output;
-use crate::page::Page;
 use crate::project::variable;
-use crate::recorded_view::draw;
-use crate::wording::{bytes, counted};
+use crate::reporter::Reporter;
+use crate::wording::counted;
 
 /// The sessions that are taken where no file is named.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Usual {
     /// Whether the sessions of all projects are taken, not only of this one.
     pub(crate) all: bool,
-    /// Whether nobody is asked.
+    /// Whether a person has agreed.
     pub(crate) yes: bool,
     /// Whether sessions are only listed.
     pub(crate) dry_run: bool,
@@ -37,13 +35,14 @@ pub(crate) enum Wanted {
     Read(Found),
     /// The sessions are only listed.
     Listed(RecordedSessions),
-    /// The person at the terminal did not agree.
-    Refused,
+    /// A person has to be shown the sessions first.
+    ToAgree(ToAgree),
     /// There are none, for the given reason.
     Nothing(EngineError),
 }
 
 /// Sessions that were found.
+#[derive(Debug)]
 pub(crate) struct Found {
     /// The project whose sessions are wanted.
     project: PathBuf,
@@ -67,6 +66,13 @@ pub(crate) struct RecordedSessions {
     pub(crate) elsewhere: usize,
 }
 
+/// Sessions that a call with `yes` reads, once a person was shown them and has agreed to those of all projects.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ToAgree {
+    pub(crate) to_agree: RecordedSessions,
+}
+
 /// A session in the usual place of its agent.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
@@ -87,64 +93,55 @@ pub(crate) struct RecordedSession {
 }
 
 impl Usual {
-    /// Looks for sessions and shows them. A person has to agree to those of all projects; `what` names the work on
-    /// them.
-    pub(crate) fn find(self, what: &str, machine: &Machine) -> Result<Wanted, CommandError> {
+    /// Looks for sessions. They are to be read only once a person was shown them, and has agreed to those of all
+    /// projects; `what` names the work on them.
+    pub(crate) fn find(self, what: &str, machine: &Machine) -> Wanted {
+        let named = machine.named.take().filter(|_| self.yes && !self.dry_run);
+        if let Some(named) = named {
+            return Wanted::Read(named);
+        }
+        let found = self.look(machine);
+        if found.count() == 0 {
+            return Wanted::Nothing(found.nothing(what));
+        }
+        let sessions = found.listing();
+        match (self.dry_run, self.yes) {
+            (true, _) => Wanted::Listed(sessions),
+            (false, true) => Wanted::Read(found),
+            (false, false) => {
+                machine.named.replace(Some(found));
+                Wanted::ToAgree(ToAgree { to_agree: sessions })
+            }
+        }
+    }
+
+    fn look(self, machine: &Machine) -> Found {
         let place = &machine.place;
         let project = place.found().unwrap_or_else(|| place.new_project());
         let home = std::env::home_dir().filter(|home| home.is_absolute());
         let all = self.all || place.is_home(&project) || project.parent().is_none();
-        let mut terminal = machine.terminal();
-        terminal.progress("looking for sessions");
+        let mut reporter = machine.reporter();
+        reporter.progress("looking for sessions");
         let shelves = home.iter().flat_map(|home| shelves(home, &variable));
         let sessions: Vec<_> = shelves.flat_map(|shelf| shelf.sessions()).collect();
         let (sessions, other): (Vec<_>, Vec<_>) =
             sessions.into_iter().partition(|session| all || session.is_of(&project));
-        let kept = kept(&project, home.as_deref(), &mut terminal);
-        terminal.progress("");
-        let found = Found { project, all, sessions, kept, elsewhere: other.len() };
-        if found.count() == 0 {
-            return Ok(Wanted::Nothing(found.nothing(what)));
-        }
-        let listing = found.listing();
-        if self.dry_run {
-            return Ok(Wanted::Listed(listing));
-        }
-        if !terminal.json() {
-            let mut page = Page::default();
-            draw(&listing, false, &mut page);
-            match terminal.page(&page) {
-                // Who sees nothing of it can't agree to it.
-                Err(CommandError::BrokenPipe) => return Ok(Wanted::Refused),
-                shown => shown?,
-            }
-        }
-        if all && !self.yes {
-            let about = found.about();
-            let unasked = EngineError::invalid(
-                format!("this would {what} {about}, and nobody can be asked here"),
-                "Give --yes to do it, or --dry-run to see which.",
-            );
-            let mut question = what.to_owned();
-            question.get_mut(..1).into_iter().for_each(str::make_ascii_uppercase);
-            if !terminal.confirm(&format!("{question} {about}?"), unasked)? {
-                return Ok(Wanted::Refused);
-            }
-        }
-        Ok(Wanted::Read(found))
+        let kept = kept(&project, home.as_deref(), &mut *reporter);
+        reporter.progress("");
+        Found { project, all, sessions, kept, elsewhere: other.len() }
     }
 }
 
 /// Returns the sessions that OpenCode keeps, if it has been used at all: asking it takes seconds.
-fn kept(project: &Path, home: Option<&Path>, output: &mut Output) -> Vec<Kept> {
+fn kept(project: &Path, home: Option<&Path>, reporter: &mut dyn Reporter) -> Vec<Kept> {
     let own = variable("XDG_DATA_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let data = own.or_else(|| home.map(|home| home.join(".local/share")));
     if !data.is_some_and(|data| data.join("opencode").is_dir()) {
         return Vec::new();
     }
     opencode::sessions(project).unwrap_or_else(|why| {
-        output.progress("");
-        output.remark(&format!("sessions of OpenCode are left out: {why}"));
+        reporter.progress("");
+        reporter.remark(&format!("sessions of OpenCode are left out: {why}"));
         Vec::new()
     })
 }
@@ -155,7 +152,7 @@ impl Found {
     }
 
     /// Returns the sessions as sources to read; those that OpenCode keeps are exported first.
-    pub(crate) fn sources(&self, output: &mut Output) -> Result<Sources, CommandError> {
+    pub(crate) fn sources(&self, reporter: &mut dyn Reporter) -> Result<Sources, CommandError> {
         // Sessions that started one another lie in one folder.
         let mut groups: BTreeMap<(Format, Option<&Path>), Vec<PathBuf>> = BTreeMap::new();
         for session in &self.sessions {
@@ -171,29 +168,20 @@ impl Found {
         let mut exports = Vec::new();
         for (at, kept) in self.kept.iter().enumerate() {
             let line = format!("having OpenCode export session {} of {}", at + 1, self.kept.len());
-            output.progress(&course.line(&line, 0.0));
+            reporter.progress(&course.line(&line, 0.0));
             let file = folder.path().join(format!("{at}.json"));
             match opencode::export(&self.project, &kept.id, &file) {
                 Ok(()) => exports.push(file),
                 Err(why) => {
-                    output.progress("");
-                    output.remark(&why);
+                    reporter.progress("");
+                    reporter.remark(&why);
                 }
             }
             course.go_on(1);
         }
-        output.progress("");
+        reporter.progress("");
         groups.extend((!exports.is_empty()).then_some(exports));
         Ok(Sources::found(groups, folder))
-    }
-
-    /// Returns the number and size of the sessions, such as `12 sessions (3.1 MiB) of 4 projects`.
-    fn about(&self) -> String {
-        let projects: BTreeSet<&Path> =
-            self.sessions.iter().map(|session| session.project.as_path()).collect();
-        let size = self.sessions.iter().map(|session| session.bytes).sum();
-        let (count, of) = (self.count() as u64, projects.len().max(1) as u64);
-        format!("{} ({}) of {}", counted(count, "session"), bytes(size), counted(of, "project"))
     }
 
     fn listing(&self) -> RecordedSessions {

@@ -28,7 +28,7 @@ pub(super) fn taken(
     };
     let preview = |sessions: &Sources| -> Result<Preview, CommandError> {
         let mut found = Vec::new();
-        let refused = sessions::read(sessions, &mut machine.terminal(), &mut |part, _, _| {
+        let refused = sessions::read(sessions, &mut *machine.reporter(), &mut |part, _, _| {
             for recording in &part.recordings {
                 found.push(previewed(recording, engine.as_ref())?);
             }

@@ -6,7 +6,6 @@ use std::path::Path;
 use callstack_engine::{plain, unfinished};
 
 use crate::error::CommandError;
-use crate::output::Output;
 
 /// Why something was not written.
 pub(crate) enum Unwritten {
@@ -45,17 +44,4 @@ pub(crate) fn write<T>(
     unfinished.as_file().sync_data().map_err(failed)?;
     unfinished.persist(file).map_err(|error| failed(error.error))?;
     Ok(put)
-}
-
-/// Writes to standard output.
-pub(crate) fn print<T>(
-    output: &mut Output,
-    put: impl FnOnce(&mut dyn Write) -> Result<T, Unwritten>,
-) -> Result<T, CommandError> {
-    output.stream(|to| {
-        put(to).map_err(|error| match error {
-            Unwritten::Read(failure) => failure,
-            Unwritten::Write(error) => CommandError::of_output(error),
-        })
-    })
 }
