@@ -26,7 +26,8 @@ fn shown(id: &str, role: Role, text: &str) -> HostMessage {
     }
 }
 
-fn record(project: &Project, session: &str, messages: &[(&str, &str)]) {
+/// Records messages of the model, and waits until they are stored.
+pub(crate) fn record(project: &Project, session: &str, messages: &[(&str, &str)]) {
     let engine = &project.engine;
     let shown = messages.iter().map(|(id, text)| shown(id, Role::Assistant, text)).collect();
     engine.record(session, shown).unwrap();

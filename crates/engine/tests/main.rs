@@ -51,6 +51,8 @@ mod logs;
 #[cfg(test)]
 mod manager;
 #[cfg(test)]
+mod masked;
+#[cfg(test)]
 mod masking;
 #[cfg(test)]
 mod missing_results;

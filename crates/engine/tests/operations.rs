@@ -13,23 +13,29 @@ use crate::support::{Project, caller};
 /// a session `ses_sub` that it has started for a question, without a frame.
 pub(crate) fn project() -> Project {
     let project = Project::new();
-    project.user("ses_a", "Write the parser for the new format, please");
-    let child = |title: &str| json!({"title": title, "successCriteria": "it is done"});
+    seed(&project, "");
+    project
+}
+
+/// Does all that in a project, with further words in each text.
+pub(crate) fn seed(project: &Project, words: &str) {
+    let with = |text: &str| format!("{text} {words}").trim_end().to_owned();
+    project.user("ses_a", &with("Write the parser for the new format, please"));
+    let child = |title: &str| json!({"title": with(title), "successCriteria": with("it is done")});
     project.did("ses_a", "stack_frame_plan", json!({"children": [child("one"), child("two")]}));
-    project.did("ses_a", "stack_pin", json!({"text": "never touch main"}));
+    project.did("ses_a", "stack_pin", json!({"text": with("never touch main")}));
     for (title, status) in [("lexer", "completed"), ("tables", "failed")] {
         project.did("ses_a", "stack_frame_push", child(title));
-        let results = json!({"results": format!("{title} came out {status}"), "status": status});
-        project.did("ses_a", "stack_frame_pop", results);
+        let results = with(&format!("{title} came out {status}"));
+        project.did("ses_a", "stack_frame_pop", json!({"results": results, "status": status}));
     }
     let child = ChildSession {
         session: "ses_sub".to_owned(),
         host: "test".to_owned(),
         parent: "ses_a".to_owned(),
-        title: "a question".to_owned(),
+        title: with("a question"),
     };
     project.engine.child_seen(&child).unwrap();
-    project
 }
 
 /// Arguments with which each operation goes well in that project.

@@ -18,4 +18,6 @@ mod packaged_features;
 #[cfg(test)]
 mod paths;
 #[cfg(test)]
+mod surfaces;
+#[cfg(test)]
 mod trial;

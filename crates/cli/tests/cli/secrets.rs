@@ -216,6 +216,69 @@ fn what_is_shown_of_frames_is_masked_as_in_exports_until_it_is_revealed() {
 }
 
 #[test]
+fn no_command_shows_one_from_any_text_of_a_frame_unless_it_reveals() {
+    let desk = TestEnv::new();
+    fs::create_dir(desk.project().join(".opencode")).unwrap();
+    let secret = token();
+    let with = |words: &str| format!("{words} {secret}");
+    sync(&desk, &[message("msg_1", "user", &with("Deploy it"))]);
+    desk.ok(&["push", &with("Log in"), "-c", &with("in")]);
+    desk.ok(&["decision", &with("by hand")]);
+    desk.ok(&["artifact", &with("notes")]);
+    desk.ok(&["pin", &with("never show")]);
+    desk.ok(&["pop", "-r", &with("logged in")]);
+    desk.ok(&["plan", &with("Log out"), &with("Log on"), "--parent", "f1"]);
+    desk.ok(&["invalidate", "f3", "--reason", &with("still in")]);
+    desk.ok(&["push", &with("Look"), "-c", &with("seen")]);
+    let commands: Vec<Vec<&str>> = [
+        &["status"][..],
+        &["tree", "--all"],
+        &["tree", "f2"],
+        &["show", "f1"],
+        &["show", "f2", "--evidence"],
+        &["show", "f3"],
+        &["log", "f1"],
+        &["search", "logged"],
+        &["context"],
+        &["export"],
+        &["export", "--format", "markdown"],
+    ]
+    .map(<[&str]>::to_vec)
+    .into();
+    for args in commands {
+        for form in [&[][..], &["--json"]] {
+            let args = [&args[..], form].concat();
+            let shown = desk.ok(&args);
+            assert!(shown.contains("‹masked: ") && !shown.contains(&secret), "{args:?}: {shown}");
+            if args[0] != "context" {
+                let revealed = desk.ok(&[&args[..], &["--reveal"]].concat());
+                assert!(revealed.contains(&secret), "{args:?}: {revealed}");
+            }
+        }
+    }
+    for format in ["speedscope", "chrome-trace", "otlp", "csv", "mermaid"] {
+        let shown = desk.ok(&["export", "--format", format]);
+        assert!(!shown.contains(&secret), "{format}: {shown}");
+    }
+    let shown = desk.ok(&["export", "--format", "otlp", "--content"]);
+    assert!(shown.contains("‹masked: ") && !shown.contains(&secret), "{shown}");
+    for args in [
+        &["go", "parent"][..],
+        &["activate", "f4"],
+        &["pop", "-r", &secret],
+        &["reopen", "f2"],
+        &["pop", "f2", "-r", "done", "--json"],
+        &["plan", &with("more")],
+        &["preset", "apply", "bugfix", &format!("bug={secret}")],
+        &["consolidate", "f1", "--keep", "0"],
+    ] {
+        let said = desk.run(args);
+        let shown = format!("{}{}", said.stdout, said.stderr);
+        assert!(said.code == 0 && !shown.contains(&secret), "{args:?}: {shown}");
+    }
+}
+
+#[test]
 fn what_commands_that_work_on_frames_print_is_masked() {
     let desk = TestEnv::new();
     let title = format!("Rotate {}", token());
