@@ -16,7 +16,7 @@ impl Printed {
     pub(crate) fn new() -> Result<Self, CommandError> {
         let folder = tempfile::Builder::new().prefix("callstack-export-").tempdir();
         let at = std::env::temp_dir();
-        Ok(Self(folder.map_err(|error| CommandError::of_file("make", &at, &error))?))
+        Ok(Self(folder.map_err(|error| CommandError::of_file("make", &at, error))?))
     }
 
     pub(crate) fn file(&self) -> PathBuf {
@@ -25,10 +25,10 @@ impl Printed {
 
     pub(crate) fn print(&self, output: &mut Output) -> Result<(), CommandError> {
         let file = self.file();
-        let failed = |error: io::Error| CommandError::of_file("read", &file, &error);
+        let failed = |error: io::Error| CommandError::of_file("read", &file, error);
         let mut from = File::open(&file).map_err(failed)?;
         output.stream(|to| {
-            io::copy(&mut from, to).map_err(|error| CommandError::of_output(&error))?;
+            io::copy(&mut from, to).map_err(CommandError::of_output)?;
             Ok(())
         })
     }
