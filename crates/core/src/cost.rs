@@ -43,7 +43,7 @@ pub const PAUSE: i64 = 5 * 60 * 1_000;
 
 /// A span that may be folded. Tokens are estimated ones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Exchange {
+pub struct FoldCost {
     /// Tokens of its messages.
     pub span: usize,
     /// Tokens of the text that replaces it and of its parts that stay.
@@ -61,8 +61,8 @@ pub struct Exchange {
 /// Whether a span is folded: its replacement is shorter and, with everything after it that has to be sent uncached,
 /// costs little more in the next request than the span would have. A span that is not folded stays as it is until a
 /// frame around it folds, or until the request is new anyway.
-pub fn is_worth(exchange: &Exchange) -> bool {
-    let Exchange { span, stands, after, request, is_cached, calls } = *exchange;
+pub fn is_worth(cost: &FoldCost) -> bool {
+    let FoldCost { span, stands, after, request, is_cached, calls } = *cost;
     let whole = span * if is_cached { CACHED } else { NEW };
     let resent = if is_cached { after * (NEW - CACHED) } else { 0 };
     stands < span && stands * NEW + resent <= whole + tolerated(request, calls)
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn a_large_span_is_worth_it_and_a_small_one_only_where_little_is_lost() {
-        let large = Exchange {
+        let large = FoldCost {
             span: 20_000,
             stands: 1_600,
             after: 0,
@@ -101,18 +101,18 @@ mod tests {
             calls: 10,
         };
         assert!(is_worth(&large));
-        let in_front = Exchange { after: 8_000, ..large };
+        let in_front = FoldCost { after: 8_000, ..large };
         assert!(!is_worth(&in_front), "more has to be sent anew than is won");
-        assert!(is_worth(&Exchange { is_cached: false, ..in_front }), "it is new anyway");
-        let small = Exchange { span: 3_000, stands: 500, request: 4_000, ..large };
+        assert!(is_worth(&FoldCost { is_cached: false, ..in_front }), "it is new anyway");
+        let small = FoldCost { span: 3_000, stands: 500, request: 4_000, ..large };
         assert!(!is_worth(&small));
-        assert!(is_worth(&Exchange { request: 20_000, ..small }), "beside the rest it is little");
+        assert!(is_worth(&FoldCost { request: 20_000, ..small }), "beside the rest it is little");
         assert!(
-            is_worth(&Exchange { calls: 100, ..small }),
+            is_worth(&FoldCost { calls: 100, ..small }),
             "beside what it has cost it is little"
         );
-        assert!(is_worth(&Exchange { is_cached: false, ..small }), "everything is new anyway");
-        let longer = Exchange { span: 400, stands: 400, is_cached: false, ..large };
+        assert!(is_worth(&FoldCost { is_cached: false, ..small }), "everything is new anyway");
+        let longer = FoldCost { span: 400, stands: 400, is_cached: false, ..large };
         assert!(!is_worth(&longer), "nothing would be won");
     }
 }

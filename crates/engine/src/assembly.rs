@@ -27,6 +27,7 @@ use surroundings::surroundings;
 use crate::assembly::open_now::{OpenNow, Saying, is_followed};
 use crate::calibration::tokens_per_estimate;
 use crate::call::{Caller, HostKind, Reply};
+use crate::changed_files::{ReadBudget, Seen};
 use crate::error::EngineError;
 use crate::evidence;
 use crate::kernel::Env;
@@ -34,7 +35,6 @@ use crate::lock::lock;
 use crate::outputs::{BegunFrame, EndedFrame};
 use crate::requests::stated;
 use crate::settings::Placement;
-use crate::staleness::{Looks, Seen};
 
 /// Planned children that are read.
 const PLANNED: u32 = 24;
@@ -74,7 +74,7 @@ impl Contexts {
         num: FrameNum,
         parts: Parts,
     ) -> Result<Arc<RenderedContext>, EngineError> {
-        self.context_with(view, session, num, parts, Looks::for_a_context())
+        self.context_with(view, session, num, parts, ReadBudget::for_a_context())
     }
 
     /// The same with a limit for reading files.
@@ -84,7 +84,7 @@ impl Contexts {
         session: &str,
         num: FrameNum,
         parts: Parts,
-        mut looks: Looks,
+        mut budget: ReadBudget,
     ) -> Result<Arc<RenderedContext>, EngineError> {
         let now = self.env.now();
         let mut hasher = DefaultHasher::new();
@@ -139,7 +139,7 @@ impl Contexts {
         } else {
             let mut failed = None;
             let rendered = render_since(&input, &mut |sibling| {
-                let said = self.said_since(view, sibling, &mut looks);
+                let said = self.said_since(view, sibling, &mut budget);
                 said.unwrap_or_else(|error| {
                     failed = Some(error);
                     String::new()

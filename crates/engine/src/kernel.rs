@@ -26,7 +26,7 @@ use crate::files;
 use crate::kernel::configuration::{LayeredSettings, Reread};
 use crate::kernel::connection::Connection;
 use crate::kernel::outside::Outside;
-use crate::logging::Log;
+use crate::log_file::Log;
 use crate::settings::Settings;
 use crate::world::World;
 

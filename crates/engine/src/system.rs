@@ -13,6 +13,7 @@ use callstack_store::View;
 
 use crate::assembly::Contexts;
 use crate::autonomy::Suggestions;
+use crate::changed_files::ReadBudget;
 use crate::conversation::snapshot::Snapshot;
 use crate::conversation::{Conversation, START};
 use crate::error::EngineError;
@@ -22,7 +23,6 @@ use crate::queries::Queries;
 use crate::requests::asked_unprompted;
 use crate::sessions::Sessions;
 use crate::settings::Placement;
-use crate::staleness::Looks;
 
 /// The text before a context in a system prompt, and in a note for a frame that came later.
 const AS_WRITTEN: &str = "The open frame when this was written; it may be another one by now:";
@@ -127,23 +127,23 @@ impl SystemPrompts {
             }
             return Ok(vec![guidance.to_owned(), text]);
         }
-        let context = |view: &View<'_>, looks| {
+        let context = |view: &View<'_>, budget| {
             let parts = Parts::for_start();
             let context =
-                self.contexts.context_with(view, &request.session, active, parts, looks)?;
+                self.contexts.context_with(view, &request.session, active, parts, budget)?;
             let asked = asked_unprompted(self.kernel.env(), view, &request.session, active)?;
             Ok::<_, EngineError>(format!("{}{asked}", context.text))
         };
         // Files are read while others may write. The context made then holds until there is a write.
         let (revision, prepared) = self.kernel.read(|view| {
-            Ok::<_, EngineError>((view.revision()?, context(view, Looks::for_a_context())?))
+            Ok::<_, EngineError>((view.revision()?, context(view, ReadBudget::for_a_context())?))
         })?;
         self.kernel.write(|change| {
             let view = change.view();
             let context = if view.revision()? == revision {
                 prepared
             } else {
-                context(&view, Looks::none())?
+                context(&view, ReadBudget::none())?
             };
             let text = format!("{}\n\n{AS_WRITTEN}\n{context}", guidance.trim_end());
             let event = rendered(&request.session, slot.clone(), text.clone());
@@ -207,8 +207,8 @@ impl SystemPrompts {
         }
         let Some(active) = snapshot.active().or(snapshot.root()) else { return Ok(None) };
         let (context, asked) = self.kernel.read(|view| {
-            let (parts, looks) = (Parts::for_start(), Looks::for_a_context());
-            let context = self.contexts.context_with(view, session, active, parts, looks)?;
+            let (parts, budget) = (Parts::for_start(), ReadBudget::for_a_context());
+            let context = self.contexts.context_with(view, session, active, parts, budget)?;
             Ok::<_, EngineError>((
                 context,
                 asked_unprompted(self.kernel.env(), view, session, active)?,

@@ -14,7 +14,7 @@ use crate::operations::{project, right_for};
 use crate::support::{Patient, Project, caller};
 
 /// Operations that change nothing which another process could find.
-const LOOKS: [&str; 17] = [
+const READ_ONLY: [&str; 17] = [
     "stack",
     "stack_compaction_info",
     "stack_get_summary",
@@ -103,7 +103,7 @@ fn every_operation_that_changes_something_answers_as_before() {
             looks.push(operation.name);
         }
     }
-    assert_eq!(looks, LOOKS);
+    assert_eq!(looks, READ_ONLY);
 }
 
 #[test]

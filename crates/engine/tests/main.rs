@@ -16,6 +16,8 @@ mod cache;
 #[cfg(test)]
 mod callers;
 #[cfg(test)]
+mod changed_files;
+#[cfg(test)]
 mod compaction;
 #[cfg(test)]
 mod consolidation;
@@ -46,7 +48,7 @@ mod idempotency;
 #[cfg(test)]
 mod import;
 #[cfg(test)]
-mod logging;
+mod log_file;
 mod logs;
 #[cfg(test)]
 mod manager;
@@ -86,8 +88,6 @@ mod sessions;
 mod settings;
 #[cfg(test)]
 mod since;
-#[cfg(test)]
-mod staleness;
 #[cfg(test)]
 mod subagents;
 #[cfg(test)]

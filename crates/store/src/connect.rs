@@ -160,7 +160,7 @@ pub(crate) fn connect(path: &Path, trusted: Option<&Trusted>) -> Result<Open, St
         refuse_journal(&handle, path)?;
     }
     trust::check_log(path, trusted)?;
-    let is_fresh = is_unused(path);
+    let is_fresh = was_closed_cleanly(path);
     let before = logs_at(path);
     if are_logs_lost(&handle, path)? {
         return Err(StoreError::Disturbed { path: path.to_path_buf() });
@@ -304,7 +304,7 @@ pub(crate) fn is_log_empty(path: &Path) -> bool {
 }
 
 /// Whether a database was left in order by the last process that had it open: the file is complete without its log.
-pub(crate) fn is_unused(path: &Path) -> bool {
+pub(crate) fn was_closed_cleanly(path: &Path) -> bool {
     let [_, index] = beside(path);
     is_log_empty(path) && !index.exists()
 }
@@ -386,14 +386,14 @@ const RETURN: Duration = Duration::from_millis(1500);
 /// Restores from its hard link a database that has lost its content, or that is on record but missing; returns whether
 /// it did. As long as another process may have it open and restore it itself, fails until the start has `waited` long
 /// enough. Also fails if the content is lost and cannot be restored.
-pub(crate) fn refuse_lost(
+pub(crate) fn restore_lost(
     path: &Path,
     trusted: Option<&Trusted>,
     waited: Duration,
 ) -> Result<bool, StoreError> {
     let lost = refuse_emptied(path);
     let is_missing = lost.is_err() || (!path.exists() && expected_key(trusted)?.is_some());
-    if is_missing && waited < RETURN && !kept::is_unused(trusted) {
+    if is_missing && waited < RETURN && !kept::can_return_now(trusted) {
         return Err(StoreError::Disturbed { path: path.to_path_buf() });
     }
     if is_missing && kept::put_back(path, trusted)? {

@@ -33,9 +33,9 @@ struct State {
 
 impl Guard {
     /// Returns the final check, for a process that ends without dropping this guard, such as by a signal.
-    pub fn last_look(&self) -> impl FnOnce() + Send + use<> {
+    pub fn last_check(&self) -> impl FnOnce() + Send + use<> {
         let store = self.store.clone();
-        move || look_once_more(&store)
+        move || check_once_more(&store)
     }
 
     /// Begins to look after a store. Without a thread it is looked after at the end alone.
@@ -45,8 +45,8 @@ impl Guard {
         let thread = std::thread::Builder::new().name("store".to_owned()).spawn(move || {
             let mut log = Log::default();
             while shared.is_still_wanted() {
-                look(&looked_after);
-                log.look(&looked_after);
+                check(&looked_after);
+                log.check(&looked_after);
             }
         });
         Self { store, state, thread: thread.ok() }
@@ -61,7 +61,7 @@ impl Drop for Guard {
             // One that panicked has nothing more to do.
             drop(thread.join());
         }
-        look_once_more(&self.store);
+        check_once_more(&self.store);
     }
 }
 
@@ -75,16 +75,16 @@ impl State {
 }
 
 /// Looks at the end of a process, which is the last one to hold what it can't put back.
-fn look_once_more(store: &Weak<Store>) {
-    look(store);
+fn check_once_more(store: &Weak<Store>) {
+    check(store);
     if let Some(store) = store.upgrade() {
         store.save();
     }
 }
 
-fn look(store: &Weak<Store>) {
+fn check(store: &Weak<Store>) {
     let Some(store) = store.upgrade() else { return };
-    if store.is_disturbed() && store.look().is_err() {
+    if store.is_disturbed() && store.check_files().is_err() {
         // The next use of the store says what is wrong. What this process holds is kept in case that it gets SIGKILL.
         store.save();
     }
@@ -102,7 +102,7 @@ struct Log {
 }
 
 impl Log {
-    fn look(&mut self, store: &Weak<Store>) {
+    fn check(&mut self, store: &Weak<Store>) {
         let Some(store) = store.upgrade() else { return };
         let stamp = store.log_stamp();
         if stamp != self.stamp {

@@ -11,7 +11,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::change::Change;
 use crate::checkpoint::Stamp;
-use crate::connect::{Open, configure, connect, connect_read_only, refuse_lost, writable};
+use crate::connect::{Open, configure, connect, connect_read_only, restore_lost, writable};
 use crate::connections::{Access, Connections, until_undisturbed};
 use crate::error::{StoreError, at};
 use crate::history::History;
@@ -86,7 +86,7 @@ impl Store {
         until_undisturbed(|| {
             // By its own proof: the store at this path may have been deleted for good, and another one begun.
             turns.with_another(|open, trusted| come_back(&path, trusted, open, &turns))?;
-            let was_put_back = refuse_lost(&path, trusted, begun.elapsed())?;
+            let was_put_back = restore_lost(&path, trusted, begun.elapsed())?;
             if writable(&path)?.is_none() {
                 let open = connect_read_only(&path, trusted)?.into();
                 let (turns, access) = (Turns::default(), Access::ReadOnly);
@@ -299,7 +299,7 @@ impl Store {
 
     /// Looks whether the store is still where it was opened, and makes it again if it is not. An error says that
     /// it can't be made again, or that another one is there, which the next call goes on with.
-    pub fn look(&self) -> Result<(), StoreError> {
+    pub fn check_files(&self) -> Result<(), StoreError> {
         let known = self.turns.history();
         if self.read(|view| known.is_in(view.connection).map_err(|source| view.failed(source)))? {
             return Ok(());

@@ -192,7 +192,7 @@ fn whoever_opens_an_overwritten_store_beside_a_live_process_finds_a_whole_one() 
             None => assert!(way.contains("rm -f callstack.db-wal"), "{way}: refused"),
         }
         // The live process may hold all that was left.
-        let outcome = store.look();
+        let outcome = store.check_files();
         let left = store.read(|view| view.all_frames()).unwrap().len();
         match outcome {
             Ok(()) => assert_eq!(left, 9, "{way}"),
@@ -275,8 +275,8 @@ fn a_state_that_is_restored_through_sqlite_is_noticed() {
     let backup = project.path().join("backup.db");
     theirs.restore("main", &backup, None::<fn(rusqlite::backup::Progress)>).unwrap();
     drop(theirs);
-    assert!(matches!(store.look(), Err(StoreError::Replaced { .. })));
-    store.look().unwrap();
+    assert!(matches!(store.check_files(), Err(StoreError::Replaced { .. })));
+    store.check_files().unwrap();
     assert!(matches!(store.incidents()[..], [Incident::Replaced { lost: 15.. }]));
     add(&store, 8).unwrap();
     assert_eq!(frames(&project), 5);
@@ -311,13 +311,13 @@ fn checkpoints_of_other_processes_are_distinguished_from_foreign_writes() {
     let (store, further) = (filled(&project), project.open());
     let mut worker = Process::start("work ses_b 100", &project.folder());
     write_much(&store);
-    further.look().unwrap();
+    further.check_files().unwrap();
     while worker.says().is_some() {
-        further.look().unwrap();
+        further.check_files().unwrap();
     }
     assert!(worker.wait().success());
     write_much(&further);
-    store.look().unwrap();
+    store.check_files().unwrap();
     assert!(store.incidents().is_empty());
     let log = fs::metadata(folder(&project).join("callstack.db-wal")).unwrap().len();
     assert!(log < 8_000_000, "the log is never taken over: {log}");
@@ -384,8 +384,8 @@ proptest! {
         back_up(&project, BACKUPS[1]);
         for (at, (store, way, within)) in steps.into_iter().enumerate() {
             // It reports what has happened, and the next call continues.
-            let _replaced = stores[store].look();
-            stores[store].look().unwrap();
+            let _replaced = stores[store].check_files();
+            stores[store].check_files().unwrap();
             if at == backup_at {
                 back_up(&project, BACKUPS[1]);
             }
@@ -413,7 +413,7 @@ proptest! {
                 acknowledged.retain(|_| false);
             }
         }
-        let _looked = stores[0].look();
+        let _looked = stores[0].check_files();
         let incidents = stores[0].incidents();
         let is_reported = incidents.iter().any(|it| matches!(it, Incident::Replaced { .. }));
         drop(stores);

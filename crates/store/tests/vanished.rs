@@ -340,7 +340,7 @@ fn another_store_with_content_is_never_overwritten() {
     remove(&folder(&project), &["", "-wal", "-shm"]);
     fs::rename(other.database(), project.database()).unwrap();
     for store in [&store, &further] {
-        assert!(matches!(store.look(), Err(StoreError::Replaced { .. })));
+        assert!(matches!(store.check_files(), Err(StoreError::Replaced { .. })));
         let sessions = store.read(|view| view.session_row("ses_a")).unwrap();
         assert!(sessions.is_none());
     }

@@ -46,7 +46,7 @@ pub(crate) const LAYERS: [(&str, &[&str]); 9] = [
             "world",
         ],
     ),
-    ("kernel", &["kernel", "logging", "settings"]),
+    ("kernel", &["kernel", "log_file", "settings"]),
     (
         "frames",
         &[
@@ -97,7 +97,7 @@ pub(crate) const LAYERS: [(&str, &[&str]); 9] = [
             "requests",
             "rollback",
             "saving",
-            "staleness",
+            "changed_files",
             "summarizer",
             "system",
             "traces",

@@ -44,7 +44,7 @@ pub(crate) fn run(
             engine.notify(format!("frames of this project are kept in {}", folder.display()));
         }
         engine.guard();
-        before_the_end(engine.last_look());
+        before_the_end(engine.last_check());
         engine.write_files();
     }
     callstack_hosts::opencode::serve(

@@ -59,7 +59,7 @@ impl Here {
             *known = open()?.map(Arc::new);
             if let Some(engine) = known.as_ref() {
                 engine.guard();
-                before_the_end(engine.last_look());
+                before_the_end(engine.last_check());
                 engine.write_files();
             }
         }

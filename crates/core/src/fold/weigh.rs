@@ -1,7 +1,7 @@
 //! Decides which finished spans are worth their folds: each is weighed at the first call that could be sent without
 //! the span, and once more when the provider has forgotten the request.
 
-use crate::cost::{Exchange, is_worth};
+use crate::cost::{FoldCost, is_worth};
 use crate::masking::outputs::{Request, Weight, newest_step};
 use crate::text::estimate_tokens;
 use crate::transcript::{Held, Message, PartBody, Role, Span, SpanNum};
@@ -141,7 +141,7 @@ fn weighed<M: AsRef<Message>>(
         let stands = standing_tokens(region)? + additions.stand;
         let stays = (region.end..sent).filter(|at| !goes(at));
         let after = stays.filter_map(|at| weights.get(at)).sum();
-        let worth = is_worth(&Exchange { span, stands, after, request, is_cached, calls });
+        let worth = is_worth(&FoldCost { span, stands, after, request, is_cached, calls });
         let held = (!worth).then_some(Held::Light { span, stands });
         let was_light = matches!(region.span.fold.as_ref()?.held, Some(Held::Light { .. }));
         (worth || !was_light).then_some((region.span.num, held))

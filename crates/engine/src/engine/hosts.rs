@@ -202,8 +202,8 @@ impl Engine {
     }
 
     /// The same look at them, for the end of a process that a signal ends.
-    pub fn last_look(&self) -> impl FnOnce() + Send + use<> {
-        self.kernel.guard().last_look()
+    pub fn last_check(&self) -> impl FnOnce() + Send + use<> {
+        self.kernel.guard().last_check()
     }
 
     /// Checks before a request of a host that the store is still there, and makes it again if it is not. If another

@@ -36,7 +36,7 @@ impl Kernel {
 
     /// Looks whether the files of the store are there, and makes them again if they are not.
     pub(crate) fn look_after_files(&self) -> Result<(), StoreError> {
-        self.connection.0.look()
+        self.connection.0.check_files()
     }
 
     /// Returns the incidents of the store's files since the last call.

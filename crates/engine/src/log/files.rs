@@ -19,7 +19,7 @@ use crate::background::{self, Background};
 use crate::error::EngineError;
 use crate::kernel::connection::Connection;
 use crate::layout::restrict;
-use crate::logging::unwritable;
+use crate::log_file::unwritable;
 use crate::unfinished;
 use crate::world::World;
 

@@ -12,11 +12,11 @@ use serde::{Deserialize, Serialize};
 use super::near::NearFrames;
 use super::rows::{Around, AroundHandles, Rows};
 use crate::call::Reply;
+use crate::changed_files::ReadBudget;
 use crate::engine::Engine;
 use crate::error::{EngineError, name_or_push};
 use crate::lock::lock;
 use crate::operation::{Access, Caller, CallerKind, EVERYBODY, Operate, Repeated};
-use crate::staleness::Looks;
 use crate::state::FrameMetadata;
 use crate::still_sent::{StillSent, still_sent};
 use crate::system::TokenUsage;
@@ -143,7 +143,7 @@ impl Operate for Details {
         let metadata = engine.metadata(&frame)?.spoken(engine.dialect());
         let (changed, whole, near) = engine.kernel.read(|view| {
             let whole = still_sent(view, Some(frame.num))?.remove(&frame.num);
-            let changed = engine.contexts.changed_since(view, &frame, &mut Looks::whole())?;
+            let changed = engine.contexts.changed_since(view, &frame, &mut ReadBudget::whole())?;
             let near = || NearFrames::read(view, &frame, engine.kernel.now());
             let is_wanted = params.near == Some(true);
             Ok::<_, EngineError>((changed, whole, is_wanted.then(near).transpose()?))

@@ -81,7 +81,7 @@ pub(crate) fn can_return(states: &Path, project: &Path) -> bool {
 }
 
 /// Whether the database can be restored, and no process that could do so itself has it open.
-pub(crate) fn is_unused(trusted: Option<&Trusted>) -> bool {
+pub(crate) fn can_return_now(trusted: Option<&Trusted>) -> bool {
     let Some((trusted, states)) = trusted.and_then(|it| Some((it, it.states()?))) else {
         return false;
     };

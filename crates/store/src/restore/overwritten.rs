@@ -13,8 +13,8 @@ use rusqlite::{Connection, TransactionBehavior, params};
 use super::{COPY, LOCK, Restored, alone, begin, finished, remove, replace};
 use crate::checkpoint::{self, Explained, Note, Stamp};
 use crate::connect::{
-    BUSY, Open, are_logs_lost, configure, connect, expected_key, is_log_empty, is_unused,
-    open_database, uses_log, write_back_at_end,
+    BUSY, Open, are_logs_lost, configure, connect, expected_key, is_log_empty, open_database,
+    uses_log, was_closed_cleanly, write_back_at_end,
 };
 use crate::error::{Damage, StoreError, at};
 use crate::handle::Handle;
@@ -95,7 +95,7 @@ pub(crate) fn open_overwritten(
 ) -> Result<(), StoreError> {
     let is_overwritten = || {
         let stamp = Stamp::at(path);
-        !is_unused(path)
+        !was_closed_cleanly(path)
             && stamp.is_ok_and(|it| {
                 it.bytes() > 0 && checkpoint::explains(path, it, BUSY) == Explained::Not
             })

@@ -29,12 +29,12 @@ const IN_MIND: usize = 4_096;
 
 /// The limits of what may still be read from files.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Looks {
+pub(crate) struct ReadBudget {
     bytes: u64,
     files_of_a_frame: usize,
 }
 
-impl Looks {
+impl ReadBudget {
     /// As much as a context may cost.
     pub(crate) fn for_a_context() -> Self {
         Self { bytes: FOR_A_CONTEXT, files_of_a_frame: LOOKED_AT }
@@ -88,13 +88,13 @@ impl Contexts {
         &self,
         view: &View<'_>,
         frame: &Frame,
-        looks: &mut Looks,
+        budget: &mut ReadBudget,
     ) -> Result<BTreeMap<String, Since>, EngineError> {
         let mut changed = BTreeMap::new();
         let Some(ended) = frame.ended_at.filter(|_| frame.status.is_finished()) else {
             return Ok(changed);
         };
-        for artifact in frame.artifacts.iter().rev().take(looks.files_of_a_frame) {
+        for artifact in frame.artifacts.iter().rev().take(budget.files_of_a_frame) {
             if artifact.hash.is_none() {
                 continue;
             }
@@ -105,7 +105,7 @@ impl Contexts {
                     Since::Changed
                 }
                 Ok(metadata) if touched_at(&metadata) <= ended => continue,
-                Ok(metadata) => match self.content_now(&artifact.path, &metadata, looks) {
+                Ok(metadata) => match self.content_now(&artifact.path, &metadata, budget) {
                     Some(hash)
                         if !view.is_left_since(&artifact.path, &hash, frame.num, ended)? =>
                     {
@@ -124,20 +124,25 @@ impl Contexts {
         &self,
         view: &View<'_>,
         frame: &Frame,
-        looks: &mut Looks,
+        budget: &mut ReadBudget,
     ) -> Result<String, EngineError> {
-        let changed = self.changed_since(view, frame, looks)?;
+        let changed = self.changed_since(view, frame, budget)?;
         Ok(if changed.is_empty() { String::new() } else { said(&changed) })
     }
 
-    /// Returns the hash of a file's content: of the content now, or, if `looks` leave no room for it, of the content
+    /// Returns the hash of a file's content: of the content now, or, if `budget` leave no room for it, of the content
     /// when the file was last read. None if it can't be read, or there is no room and it was never read.
-    fn content_now(&self, path: &str, metadata: &Metadata, looks: &mut Looks) -> Option<String> {
+    fn content_now(
+        &self,
+        path: &str,
+        metadata: &Metadata,
+        budget: &mut ReadBudget,
+    ) -> Option<String> {
         let touched = touched_at(metadata);
         let stamp = (metadata.modified().ok(), touched, metadata.len());
         let known = lock(&self.seen).0.get(path).cloned();
         let is_same = known.as_ref().is_some_and(|(then, _)| *then == stamp);
-        if is_same || !looks.take(metadata.len()) {
+        if is_same || !budget.take(metadata.len()) {
             return known.map(|(_, hash)| hash);
         }
         let hash = files::hash(self.env.project(), path)?;
