@@ -166,8 +166,12 @@ pub(crate) fn last_written(states: &Path) -> Option<SystemTime> {
 
 /// Whether this process or another one has a database open. True where that can't be found out.
 fn is_open(database: &Path) -> bool {
+    if Handle::is_open_at(database) {
+        // To open it and close it again would cost this process its locks.
+        return true;
+    }
     let file = open_plain(OpenOptions::new().read(true), database);
-    Handle::is_open_at(database) || file.and_then(|file| elsewhere::has_open(&file)).unwrap_or(true)
+    file.and_then(|file| elsewhere::has_open(&file)).unwrap_or(true)
 }
 
 /// Whether the link in a store's folder is the only one to its database.

@@ -314,6 +314,30 @@ fn what_a_killed_process_has_logged_outlives_the_folder() {
     assert!(!log.exists(), "a log that was written back is kept");
 }
 
+/// A second home has a link to a log that was written back long ago: its old pages don't come over newer ones.
+#[test]
+fn a_log_that_was_written_back_is_not_read_again() {
+    let desk = TestEnv::new();
+    desk.ok(&["push", "real", "-c", "it is there"]);
+    let mut process = Process::start(&desk, None);
+    push_in(&mut process, "first");
+    let (kept, log) =
+        (desk.states().with_file_name("callstack.db-wal"), desk.sealed.root().join("old.log"));
+    fs::hard_link(&kept, &log).unwrap();
+    assert!(process.close());
+    for title in ["second", "third", "fourth"] {
+        desk.ok(&["push", title, "-c", "it is there"]);
+    }
+    fs::rename(&log, &kept).unwrap();
+    fs::remove_dir_all(desk.project().join(".callstack")).unwrap();
+    desk.ok(&["push", "--here", "more", "-c", "it is there"]);
+    let shown = desk.ok(&["tree", "--all"]);
+    for title in ["real", "first", "second", "third", "fourth", "more"] {
+        assert!(shown.contains(title), "{title} is not in {shown}");
+    }
+    desk.ok(&["doctor"]);
+}
+
 #[test]
 fn a_damaged_database_is_put_aside_and_not_back() {
     let desk = TestEnv::new();

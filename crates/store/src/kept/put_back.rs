@@ -4,10 +4,10 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use rusqlite::Connection;
+use rusqlite::{Connection, OpenFlags};
 
 use super::{KEPT, copy_of, has_other_name, is_open, set_aside};
-use crate::connect::{is_log_empty, write_back_at_end};
+use crate::connect::{is_log_empty, unchanging, write_back_at_end};
 use crate::error::StoreError;
 use crate::presence::beside;
 use crate::sharing::share_folder;
@@ -109,7 +109,7 @@ pub(crate) fn put_back(path: &Path, trusted: Option<&Trusted>) -> Result<bool, S
         }
     }
     let failed = |source| StoreError::Io { path: path.to_path_buf(), source };
-    let ([log, _], [kept_log, _]) = (beside(path), beside(&kept));
+    let ([log, index], [kept_log, _]) = (beside(path), beside(&kept));
     // The log first: whoever finds the database finds all of it.
     let has_log = !is_log_empty(&kept) && is_log_empty(path) && !is_open(&kept);
     if has_log {
@@ -127,7 +127,20 @@ pub(crate) fn put_back(path: &Path, trusted: Option<&Trusted>) -> Result<bool, S
         drop(share_folder(folder, &database));
     }
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)?;
-    if !is_open(&kept) && !is_sound(path) {
+    if is_open(&kept) {
+        return Ok(true);
+    }
+    let mut newest = newest_event(Connection::open(path));
+    if has_log {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+        let alone = newest_event(Connection::open_with_flags(unchanging(path), flags));
+        // Its old pages come over newer ones where another home has written to the database since.
+        if alone > newest {
+            [&log, &index, &kept_log].into_iter().try_for_each(|it| remove(it)).map_err(failed)?;
+            newest = alone;
+        }
+    }
+    if newest.is_none() {
         put_aside_damaged(path, states).map_err(failed)?;
         return Ok(false);
     }
@@ -150,14 +163,14 @@ fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Whether a database can be read, with its log.
-fn is_sound(path: &Path) -> bool {
-    let check = || {
-        let connection = Connection::open(path)?;
-        write_back_at_end(&connection, false)?;
-        connection.query_row("PRAGMA quick_check(1)", [], |row| row.get::<_, String>(0))
-    };
-    check().is_ok_and(|found| found == "ok")
+/// Returns the number of the newest event in a database; `None` if that is damaged.
+fn newest_event(database: rusqlite::Result<Connection>) -> Option<i64> {
+    let connection = database.ok()?;
+    write_back_at_end(&connection, false).ok()?;
+    let check = "PRAGMA quick_check(1)";
+    let found: String = connection.query_row(check, [], |row| row.get(0)).ok()?;
+    let newest = "SELECT coalesce(max(seq), 0) FROM events";
+    (found == "ok").then(|| connection.query_row(newest, [], |row| row.get(0)).ok())?
 }
 
 /// Returns the link to a log of a store.
