@@ -22,7 +22,7 @@ use crate::restore::copied;
 use crate::sharing::mode_of;
 use crate::trust::Trusted;
 
-pub(crate) use put_back::{can_return, can_return_now, link_to_log, put_back};
+pub(crate) use put_back::{can_return, can_return_now, link_to_log, put_back, put_log_back};
 
 /// The link to the database, in the store's folder there. SQLite finds the one to the log by its name.
 pub(crate) const KEPT: &str = "callstack.db";
@@ -87,20 +87,25 @@ fn put_aside(states: &Path, open: &Connection) -> io::Result<bool> {
     if !is_only_name(states) || holds(open, &kept).unwrap_or(false) {
         return Ok(false);
     }
-    set_aside(states, &kept)?;
+    let is_used = is_open(&kept);
+    let aside = set_aside(states, &kept)?;
+    if !is_used {
+        // Whoever copies the database back has all of it. SQLite writes the log back when it closes the database.
+        drop(Connection::open(aside).and_then(|it| History::of(&it)));
+    }
     Ok(true)
 }
 
-/// Renames a database and its log to a name that is free in the store's folder there.
-fn set_aside(states: &Path, database: &Path) -> io::Result<()> {
+/// Renames a database and its log to a name that is free in the store's folder there, and returns that.
+fn set_aside(states: &Path, database: &Path) -> io::Result<PathBuf> {
     let mut names = (1..).map(|number: u32| states.join(format!("{ASIDE}{number}")));
     let free = names.find(|name| name.symlink_metadata().is_err());
     let free = free.unwrap_or_else(|| states.join(ASIDE));
     let ([log, _], [free_log, _]) = (beside(database), beside(&free));
-    fs::rename(database, free)?;
+    fs::rename(database, &free)?;
     match fs::rename(log, free_log) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
+        _ => Ok(free),
     }
 }
 

@@ -92,6 +92,7 @@ impl Store {
                 let (turns, access) = (Turns::default(), Access::ReadOnly);
                 return Ok(Self::of(path.clone(), open, turns, access, trusted));
             }
+            kept::put_log_back(&path, trusted)?;
             open_overwritten(&path, trusted, &turns)?;
             let open = connect(&path, trusted)?;
             turns.learn(History::of(&open).map_err(|source| at(&path, source))?);

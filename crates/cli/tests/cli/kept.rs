@@ -339,6 +339,41 @@ fn a_log_that_was_written_back_is_not_read_again() {
 }
 
 #[test]
+fn a_log_that_is_deleted_alone_comes_back() {
+    let desk = TestEnv::new();
+    desk.ok(&["push", "real", "-c", "it is there"]);
+    let mut process = Process::start(&desk, None);
+    push_in(&mut process, "newest");
+    process.kill();
+    for end in ["db-wal", "db-shm"] {
+        fs::remove_file(desk.database().with_extension(end)).unwrap();
+    }
+    let shown = desk.ok(&["tree", "--all"]);
+    assert!(shown.contains("real") && shown.contains("newest"), "{shown}");
+    desk.ok(&["doctor"]);
+}
+
+/// What is put aside is all in one file, so that it can be copied back.
+#[test]
+fn a_database_that_is_put_aside_has_what_its_log_held() {
+    let desk = TestEnv::new();
+    desk.ok(&["push", "real", "-c", "it is there"]);
+    let older = desk.sealed.root().join("older.db");
+    fs::copy(desk.database(), &older).unwrap();
+    let mut process = Process::start(&desk, None);
+    push_in(&mut process, "newest");
+    process.kill();
+    for end in ["db", "db-wal", "db-shm"] {
+        fs::remove_file(desk.database().with_extension(end)).unwrap();
+    }
+    fs::rename(&older, desk.database()).unwrap();
+    assert!(!desk.ok(&["tree", "--all"]).contains("newest"));
+    let aside = desk.states().with_file_name("callstack.db-aside-1");
+    fs::copy(&aside, desk.database()).unwrap();
+    assert!(desk.ok(&["tree", "--all"]).contains("newest"));
+}
+
+#[test]
 fn a_damaged_database_is_put_aside_and_not_back() {
     let desk = TestEnv::new();
     desk.ok(&["push", "real", "-c", "it is there"]);

@@ -9,7 +9,7 @@ use rusqlite::{Connection, OpenFlags};
 use super::{KEPT, copy_of, has_other_name, is_open, set_aside};
 use crate::connect::{is_log_empty, unchanging, write_back_at_end};
 use crate::error::StoreError;
-use crate::presence::beside;
+use crate::presence::{beside, id};
 use crate::sharing::share_folder;
 use crate::trust::{RECORD, Trusted};
 
@@ -99,17 +99,15 @@ pub(crate) fn put_back(path: &Path, trusted: Option<&Trusted>) -> Result<bool, S
         return Ok(false);
     }
     let kept = states.join(KEPT);
-    if way == Return::Copy {
-        // Its log is in use wherever the database is.
-        if !is_log_empty(path) {
-            return Ok(false);
-        }
-        if is_open(&kept) {
-            return Err(StoreError::Disturbed { path: path.to_path_buf() });
-        }
+    // Its log is in use wherever the database is.
+    if way == Return::Copy && !is_log_empty(path) {
+        return Ok(false);
+    }
+    if is_open(&kept) && (way == Return::Copy || !is_log_empty(&kept)) {
+        return Err(StoreError::Disturbed { path: path.to_path_buf() });
     }
     let failed = |source| StoreError::Io { path: path.to_path_buf(), source };
-    let ([log, index], [kept_log, _]) = (beside(path), beside(&kept));
+    let ([log, _], [kept_log, _]) = (beside(path), beside(&kept));
     // The log first: whoever finds the database finds all of it.
     let has_log = !is_log_empty(&kept) && is_log_empty(path) && !is_open(&kept);
     if has_log {
@@ -130,16 +128,11 @@ pub(crate) fn put_back(path: &Path, trusted: Option<&Trusted>) -> Result<bool, S
     if is_open(&kept) {
         return Ok(true);
     }
-    let mut newest = newest_event(Connection::open(path));
-    if has_log {
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
-        let alone = newest_event(Connection::open_with_flags(unchanging(path), flags));
-        // Its old pages come over newer ones where another home has written to the database since.
-        if alone > newest {
-            [&log, &index, &kept_log].into_iter().try_for_each(|it| remove(it)).map_err(failed)?;
-            newest = alone;
-        }
-    }
+    let newest = if has_log {
+        without_older_log(path, &kept).map_err(failed)?
+    } else {
+        newest_event(Connection::open(path))
+    };
     if newest.is_none() {
         put_aside_damaged(path, states).map_err(failed)?;
         return Ok(false);
@@ -147,11 +140,38 @@ pub(crate) fn put_back(path: &Path, trusted: Option<&Trusted>) -> Result<bool, S
     Ok(true)
 }
 
+/// Restores the write-ahead log of a database that is at `path`, if it is gone and no process has the database open.
+pub(crate) fn put_log_back(path: &Path, trusted: Option<&Trusted>) -> Result<(), StoreError> {
+    let Some(states) = trusted.and_then(Trusted::states) else { return Ok(()) };
+    let kept = states.join(KEPT);
+    if is_log_empty(&kept) || !is_log_empty(path) || id(path) != id(&kept) || is_open(path) {
+        return Ok(());
+    }
+    let failed = |source| StoreError::Io { path: path.to_path_buf(), source };
+    let ([log, _], [kept_log, _]) = (beside(path), beside(&kept));
+    remove(&log).and_then(|()| Return::Name.put(&kept_log, &log)).map_err(failed)?;
+    without_older_log(path, &kept).map(drop).map_err(failed)
+}
+
+/// Removes the log that was put beside a database if its old pages would come over newer ones: another home, or another
+/// program, has written to the database since. Returns the number of the newest event that is left; `None` for a damaged
+/// database.
+fn without_older_log(path: &Path, kept: &Path) -> io::Result<Option<i64>> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+    let alone = newest_event(Connection::open_with_flags(unchanging(path), flags));
+    let with_log = newest_event(Connection::open(path));
+    if alone > with_log {
+        let ([log, index], [kept_log, _]) = (beside(path), beside(kept));
+        [&log, &index, &kept_log].into_iter().try_for_each(|it| remove(it))?;
+    }
+    Ok(alone.max(with_log))
+}
+
 /// Puts a database aside that was restored and is damaged, and deletes the links to it.
 fn put_aside_damaged(path: &Path, states: &Path) -> io::Result<()> {
     let kept = states.join(KEPT);
     let ([log, index], [kept_log, _]) = (beside(path), beside(&kept));
-    set_aside(states, &kept)?;
+    drop(set_aside(states, &kept)?);
     remove(&kept_log)?;
     [path, &log, &index].into_iter().try_for_each(remove)
 }
