@@ -1,6 +1,6 @@
 //! The store that a working directory belongs to.
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
@@ -151,11 +151,21 @@ fn private(folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Restricts a folder to its owner, where the system knows of owners.
+/// Restricts a folder to its owner, where the system knows of owners. A link is not followed.
 #[cfg(unix)]
 pub fn restrict(folder: &Path) -> std::io::Result<()> {
     use std::os::unix::fs::PermissionsExt as _;
-    fs::set_permissions(folder, fs::Permissions::from_mode(0o700))
+    open_folder(folder)?.set_permissions(fs::Permissions::from_mode(0o700))
+}
+
+/// Opens a folder that is no link.
+#[cfg(unix)]
+pub(crate) fn open_folder(folder: &Path) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+
+    use rustix::fs::OFlags;
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW;
+    OpenOptions::new().read(true).custom_flags(flags.bits().cast_signed()).open(folder)
 }
 
 #[cfg(unix)]

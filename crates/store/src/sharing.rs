@@ -6,6 +6,8 @@ use std::io;
 use std::path::Path;
 
 use crate::locate::DATABASE;
+#[cfg(unix)]
+use crate::locate::open_folder;
 
 /// Lets whoever may use the database in the folder `store` use a file in that folder.
 pub fn share_file_in(store: &Path, file: &File) {
@@ -60,13 +62,9 @@ pub(crate) fn share(_file: &File, _database: &Metadata) {}
 /// Lets whoever may use a database use the folder in which it lies. A link is not followed.
 #[cfg(unix)]
 pub(crate) fn share_folder(folder: &Path, database: &Metadata) -> io::Result<()> {
-    use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _, fchown};
-
-    use rustix::fs::OFlags;
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, fchown};
     const GROUP: u32 = 0o060;
-    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW;
-    let mut options = fs::OpenOptions::new();
-    let folder = options.read(true).custom_flags(flags.bits().cast_signed()).open(folder)?;
+    let folder = open_folder(folder)?;
     if folder.metadata()?.uid() != database.uid() {
         // Only root can.
         drop(fchown(&folder, Some(database.uid()), None));

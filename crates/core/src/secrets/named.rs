@@ -73,6 +73,14 @@ fn emphasis(text: &str) -> usize {
     )
 }
 
+/// The length of the number at the end of a name, as of `API_KEY_2`.
+fn number(rest: &[u8]) -> usize {
+    const DIGITS: usize = 2;
+    let joint = usize::from(rest.first() == Some(&b'_'));
+    let digits = rest.iter().skip(joint).take_while(|byte| byte.is_ascii_digit()).count();
+    if (1..=DIGITS).contains(&digits) { joint + digits } else { 0 }
+}
+
 impl<'a> Name<'a> {
     fn at(text: &'a str, word: Range<usize>) -> Option<Self> {
         let bytes = text.as_bytes();
@@ -85,6 +93,7 @@ impl<'a> Name<'a> {
             end += 1;
         }
         let goes_on = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+        end += number(bytes.get(end..)?);
         if bytes.get(end).is_some_and(goes_on) {
             return None;
         }

@@ -77,7 +77,8 @@ pub(super) fn is_of_field(name: &str) -> bool {
     if name.contains(['/', '.']) {
         return false;
     }
-    let bare = name.trim_end_matches(|char: char| !char.is_alphanumeric());
+    // Several of a kind are numbered.
+    let bare = name.trim_end_matches(|char: char| !char.is_alphabetic());
     let lower = bare.to_lowercase();
     endings().find(|ending| lower.ends_with(ending)).is_some_and(|ending| {
         let at = lower.len() - ending.len();

@@ -216,6 +216,21 @@ fn what_programs_say_and_settings_of_java_hold_is_masked() {
 }
 
 #[test]
+fn values_of_numbered_names_are_masked() {
+    for (text, secret) in [
+        ("DB_PASSWORD1=Wq7rT2yU9pL4", "Wq7rT2yU9pL4"),
+        ("password2: Wq7rT2yU9pL4", "Wq7rT2yU9pL4"),
+        ("SERVICE_API_KEY_1=\"Zx81kQm20Rt7Vb5\"", "Zx81kQm20Rt7Vb5"),
+        ("{\"apiKey2\": \"Zx81kQm20Rt7Vb5\"}", "Zx81kQm20Rt7Vb5"),
+    ] {
+        gone(text, secret);
+    }
+    for text in ["token1 = parser.next()", "key_10 = 4", "password1: string", "secret2024: false"] {
+        assert_eq!(mask(text), text);
+    }
+}
+
+#[test]
 fn lines_of_a_diff_are_masked_as_without_its_signs() {
     let value = ["horse2", "staple"].concat();
     for text in [
