@@ -17,6 +17,7 @@ mod elsewhere;
 mod exports;
 mod files;
 mod frames;
+mod git_exclude;
 mod help;
 mod host;
 mod init;

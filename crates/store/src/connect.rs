@@ -181,6 +181,7 @@ pub(crate) fn connect(path: &Path, trusted: Option<&Trusted>) -> Result<Open, St
     // Before anything is set in it: it may be another program's.
     schema::check_ours(&connection, path)?;
     trust::check_key(&connection, path, expected.as_ref())?;
+    schema::refuse_code(&connection, path)?;
     write_back_at_end(&connection, true).map_err(failed)?;
     configure(&connection).map_err(failed)?;
     schema::migrate(&mut connection, path, expected.as_ref())?;
@@ -256,6 +257,7 @@ pub(crate) fn connect_read_only(
     connection.busy_timeout(BUSY).map_err(failed)?;
     schema::check_readable(&connection, path)?;
     trust::check_key(&connection, path, expected.as_ref())?;
+    schema::refuse_code(&connection, path)?;
     Ok(connection)
 }
 
@@ -421,17 +423,30 @@ pub(crate) fn refuse_emptied(path: &Path) -> Result<(), StoreError> {
 /// Refuses a rollback journal beside a database on record, which has a write-ahead log: SQLite would write the content
 /// of the journal into it. One beside an empty database is what a process left that ended while it made that.
 fn refuse_journal(handle: &Handle, path: &Path) -> Result<(), StoreError> {
+    let failed = |path: &Path, source| StoreError::Io { path: path.to_path_buf(), source };
+    if handle.length().map_err(|source| failed(path, source))? > 0 {
+        return refuse_any_journal(path);
+    }
+    match journal_of(path) {
+        None => Ok(()),
+        Some(journal) => std::fs::remove_file(&journal).map_err(|source| failed(&journal, source)),
+    }
+}
+
+/// Refuses a rollback journal beside a database that is not empty, or that is about to be put there.
+pub(crate) fn refuse_any_journal(path: &Path) -> Result<(), StoreError> {
+    match journal_of(path) {
+        None => Ok(()),
+        Some(journal) => Err(Distrust::OtherDatabase { path: journal }.into()),
+    }
+}
+
+/// The rollback journal beside a database, if there is one with a content.
+fn journal_of(path: &Path) -> Option<PathBuf> {
     let mut journal = path.as_os_str().to_owned();
     journal.push("-journal");
     let journal = PathBuf::from(journal);
-    if !std::fs::metadata(&journal).is_ok_and(|file| file.len() > 0) {
-        return Ok(());
-    }
-    let failed = |path: &Path, source| StoreError::Io { path: path.to_path_buf(), source };
-    if handle.length().map_err(|source| failed(path, source))? > 0 {
-        return Err(Distrust::OtherDatabase { path: journal }.into());
-    }
-    std::fs::remove_file(&journal).map_err(|source| failed(&journal, source))
+    std::fs::symlink_metadata(&journal).is_ok_and(|file| file.len() > 0).then_some(journal)
 }
 
 /// SQLite takes a file that is too short to be a database for an empty one, and overwrites it.

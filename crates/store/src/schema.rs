@@ -6,6 +6,7 @@ use rusqlite::{Connection, TransactionBehavior};
 
 use crate::error::{Damage, StoreError, at};
 use crate::trust::DatabaseKey;
+use crate::trust::Distrust;
 
 /// Migration `n` brings a store of version `n` to `n + 1`. Entries are only ever added.
 const MIGRATIONS: &[&str] = &[
@@ -57,6 +58,17 @@ pub(crate) fn migrate(
 /// Refuses a database of another program, and one that a newer callstack wrote.
 pub(crate) fn check_ours(connection: &Connection, path: &Path) -> Result<(), StoreError> {
     check_at_once(connection, path).map(|_| ())
+}
+
+/// Refuses a database with triggers or views, which callstack makes none of: they would change what is stored.
+pub(crate) fn refuse_code(connection: &Connection, path: &Path) -> Result<(), StoreError> {
+    let code = "SELECT count(*) FROM sqlite_schema WHERE type IN ('trigger', 'view')";
+    let found: i64 =
+        connection.query_row(code, [], |row| row.get(0)).map_err(|source| at(path, source))?;
+    if found > 0 {
+        return Err(Distrust::OtherDatabase { path: path.to_path_buf() }.into());
+    }
+    Ok(())
 }
 
 /// Checks a store that can only be read: it can't be migrated.

@@ -11,7 +11,7 @@ use super::killed::process::Process;
 use super::test_env::TestEnv;
 
 /// A project with a store in which a frame is finished, and a branch of somebody else.
-fn with_branch(commit: impl Fn(&TestEnv)) -> TestEnv {
+pub(crate) fn with_branch(commit: impl Fn(&TestEnv)) -> TestEnv {
     let desk = TestEnv::new();
     let store = desk.project().join(".callstack");
     fs::remove_dir_all(&store).unwrap();
@@ -28,7 +28,8 @@ fn with_branch(commit: impl Fn(&TestEnv)) -> TestEnv {
     desk
 }
 
-fn git(desk: &TestEnv, line: &str) {
+/// Runs a command of git in the project.
+pub(crate) fn git(desk: &TestEnv, line: &str) {
     let mut command = desk.sealed.command_in(&desk.project(), "git");
     command.args(line.split(' '));
     let said = desk.sealed.run("git", command, Duration::from_secs(30)).unwrap();
@@ -262,39 +263,6 @@ fn a_project_that_is_moved_right_after_a_call_is_not_made_again() {
     assert!(!desk.project().exists(), "it was made again at the end");
 }
 
-/// A branch brings a `.gitignore` of the store, and takes it away again: the store is in no commit.
-#[test]
-fn a_branch_that_brings_the_stores_gitignore_uncovers_nothing() {
-    for text in ["*\n", "!*\n", "", " *\n"] {
-        let desk = with_branch(|desk| {
-            let store = desk.project().join(".callstack");
-            fs::create_dir(&store).unwrap();
-            fs::write(store.join(".gitignore"), text).unwrap();
-        });
-        for branch in ["theirs", "-"] {
-            git(&desk, &format!("checkout -qf {branch}"));
-            git(&desk, "add -A");
-            let mut command = desk.sealed.command_in(&desk.project(), "git");
-            command.args(["diff", "--cached", "--name-only"]);
-            let said = desk.sealed.run("git", command, Duration::from_secs(30)).unwrap();
-            assert!(!said.stdout.contains(".callstack/"), "{text:?}: {}", said.stdout);
-        }
-        assert!(desk.ok(&["tree"]).contains("real"), "{text:?}");
-    }
-}
-
-#[test]
-fn the_line_for_git_goes_with_the_store() {
-    let desk = with_branch(|desk| fs::write(desk.project().join("theirs.rs"), "x").unwrap());
-    let exclude = desk.project().join(".git/info/exclude");
-    let lines = || fs::read_to_string(&exclude).unwrap().matches("/.callstack/\n").count();
-    assert_eq!(lines(), 1);
-    desk.ok(&["tree"]);
-    assert_eq!(lines(), 1);
-    desk.ok(&["init", "opencode", "--remove", "--with-store", "--yes"]);
-    assert_eq!(lines(), 0);
-}
-
 /// The write-ahead log has a hard link, too.
 #[test]
 fn what_a_killed_process_has_logged_outlives_the_folder() {
@@ -336,6 +304,57 @@ fn a_log_that_was_written_back_is_not_read_again() {
         assert!(shown.contains(title), "{title} is not in {shown}");
     }
     desk.ok(&["doctor"]);
+}
+
+/// A branch has left a journal, or a log, where the database was: neither is written into that.
+#[test]
+fn what_lies_where_the_database_was_is_not_written_into_it() {
+    for kind in ["journal", "wal"] {
+        let desk = TestEnv::new();
+        let other = TestEnv::new();
+        desk.ok(&["push", "real", "-c", "it is there"]);
+        other.ok(&["push", "theirs", "-c", "it is there"]);
+        let before = fs::read(desk.database()).unwrap();
+        let kept = desk.states().with_file_name("callstack.db");
+        let foreign = desk.database().with_extension(format!("db-{kind}"));
+        fs::remove_file(desk.database()).unwrap();
+        if kind == "journal" {
+            fs::write(&foreign, journal_of(&before, &fs::read(other.database()).unwrap())).unwrap();
+        } else {
+            fs::write(&foreign, vec![7; 8192]).unwrap();
+        }
+        let said = desk.run(&["tree"]);
+        if kind == "journal" {
+            assert_eq!(said.code, 7, "{}", said.stdout);
+            assert!(fs::read(&kept).unwrap() == before, "the database was written to");
+            fs::remove_file(&foreign).unwrap();
+        }
+        assert!(desk.ok(&["tree"]).contains("real"), "{kind}");
+        desk.is_whole(&["f1"]);
+    }
+}
+
+/// A journal that puts the pages of one database into another: <https://sqlite.org/fileformat2.html#the_rollback_journal>.
+fn journal_of(into: &[u8], from: &[u8]) -> Vec<u8> {
+    const PAGE: usize = 4096;
+    let pages = from.len() / PAGE;
+    let mut journal = vec![0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
+    for number in [pages, 0, into.len() / PAGE, 512, PAGE] {
+        journal.extend(u32::try_from(number).unwrap().to_be_bytes());
+    }
+    journal.resize(512, 0);
+    for (at, page) in from.chunks_exact(PAGE).enumerate() {
+        journal.extend(u32::try_from(at + 1).unwrap().to_be_bytes());
+        journal.extend(page);
+        let mut sum = 0_u32;
+        let mut place = PAGE;
+        while place > 200 {
+            place -= 200;
+            sum = sum.wrapping_add(u32::from(page[place]));
+        }
+        journal.extend(sum.to_be_bytes());
+    }
+    journal
 }
 
 #[test]
@@ -472,49 +491,6 @@ fn no_copy_of_a_database_is_a_program() {
         let mode = entry.metadata().unwrap().permissions().mode();
         let bits = if entry.file_type().unwrap().is_dir() { 0o4002 } else { 0o7113 };
         assert_eq!(mode & bits, 0, "{:?} has mode {mode:o}", entry.path());
-    }
-}
-
-#[test]
-fn the_users_own_line_for_git_stays() {
-    let desk = TestEnv::without_store();
-    desk.sealed.git_init().unwrap();
-    let exclude = desk.project().join(".git/info/exclude");
-    fs::create_dir_all(exclude.parent().unwrap()).unwrap();
-    fs::write(&exclude, "mine\n/.callstack/\nlast").unwrap();
-    desk.ok(&["push", "--here", "real", "-c", "it is there"]);
-    desk.ok(&["init", "opencode", "--remove", "--with-store", "--yes"]);
-    assert_eq!(fs::read_to_string(&exclude).unwrap(), "mine\n/.callstack/\nlast");
-}
-
-/// Git keeps the repository of a submodule, and of a further work tree, in the one around it.
-#[test]
-fn git_excludes_stores_of_submodules_and_work_trees() {
-    let desk = TestEnv::without_store();
-    desk.sealed.git_init().unwrap();
-    let run = |folder: &std::path::Path, args: &[&str]| {
-        let mut command = desk.sealed.command_in(folder, "git");
-        command.args(["-c", "user.name=a", "-c", "user.email=a@b.test"]);
-        command.args(["-c", "protocol.file.allow=always"]).args(args);
-        let said = desk.sealed.run("git", command, Duration::from_secs(30)).unwrap();
-        assert!(said.success(), "{args:?}: {said}");
-        said.stdout
-    };
-    let other = desk.sealed.root().join("other");
-    fs::create_dir(&other).unwrap();
-    run(&other, &["init", "-q"]);
-    run(&other, &["commit", "-q", "--allow-empty", "-m", "first"]);
-    let project = desk.project();
-    run(&project, &["commit", "-q", "--allow-empty", "-m", "first"]);
-    run(&project, &["submodule", "--quiet", "add", &other.to_string_lossy(), "module"]);
-    run(&project, &["worktree", "add", "-q", "tree"]);
-    for name in ["module", "tree"] {
-        let folder = project.join(name);
-        let said = desk.run_in(&folder, &["push", "--here", "real", "-c", "it is there"]);
-        assert_eq!(said.code, 0, "{}", said.stderr);
-        fs::write(folder.join(".callstack/.gitignore"), "!*\n").unwrap();
-        let seen = run(&folder, &["status", "--porcelain", "--untracked-files=all"]);
-        assert!(!seen.contains(".callstack"), "{name}: {seen}");
     }
 }
 

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, OpenFlags};
 
 use super::{KEPT, copy_of, has_other_name, is_open, set_aside};
-use crate::connect::{is_log_empty, unchanging, write_back_at_end};
+use crate::connect::{is_log_empty, refuse_any_journal, unchanging, write_back_at_end};
 use crate::error::StoreError;
 use crate::presence::{beside, id};
 use crate::sharing::share_folder;
-use crate::trust::{RECORD, Trusted};
+use crate::trust::{self, RECORD, Trusted};
 
 /// How a database that is no longer at its path is restored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,6 +99,9 @@ pub(crate) fn put_back(path: &Path, trusted: Option<&Trusted>) -> Result<bool, S
         return Ok(false);
     }
     let kept = states.join(KEPT);
+    // What a branch has brought beside it would be written into the database.
+    refuse_any_journal(path)?;
+    trust::check_log(path, Some(trusted))?;
     // Its log is in use wherever the database is.
     if way == Return::Copy && !is_log_empty(path) {
         return Ok(false);
@@ -147,6 +150,7 @@ pub(crate) fn put_log_back(path: &Path, trusted: Option<&Trusted>) -> Result<(),
     if is_log_empty(&kept) || !is_log_empty(path) || id(path) != id(&kept) || is_open(path) {
         return Ok(());
     }
+    refuse_any_journal(path)?;
     let failed = |source| StoreError::Io { path: path.to_path_buf(), source };
     let ([log, _], [kept_log, _]) = (beside(path), beside(&kept));
     remove(&log).and_then(|()| Return::Name.put(&kept_log, &log)).map_err(failed)?;

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use super::{Distrust, Record, Registry, StoreId, id_of, is_at, resolved, store_folder};
+use crate::connect::refuse_any_journal;
 use crate::error::StoreError;
 use crate::kept;
 use crate::locate::{DATABASE, FOLDER};
@@ -27,6 +28,8 @@ impl Registry {
         store_folder::at(&project)?;
         self.refuse_exposed(&project)?;
         self.check_tracked(&project)?;
+        // The next one that opens the database expects no key, and SQLite would write the journal into it.
+        refuse_any_journal(&project.join(FOLDER).join(DATABASE))?;
         let known = id_of(&project)?;
         let record = known.as_ref().map(|id| self.records.read(id)).transpose()?.flatten();
         let is_copy = match (&known, &record) {
