@@ -153,6 +153,16 @@ pub(crate) fn stamp_at_opening(database: &Path, is_fresh: bool) -> io::Result<St
     }
 }
 
+/// Whether a database that nobody has open is as the last checkpoint left it, or one was cut off.
+pub(crate) fn is_as_left(database: &Path) -> bool {
+    let note = open_plain(OpenOptions::new().read(true), &path_of(database));
+    match note.map(|mut note| read(&mut note)) {
+        Ok(Noted::Left(stamp)) => Stamp::at(database).is_ok_and(|found| found == stamp),
+        Ok(Noted::Begun) => true,
+        Ok(Noted::Nothing) | Err(_) => false,
+    }
+}
+
 /// Whether a checkpoint explains that a database is not in its known state.
 pub(crate) fn explains(database: &Path, found: Stamp, patience: Duration) -> Explained {
     let text = open_plain(OpenOptions::new().read(true), &path_of(database));

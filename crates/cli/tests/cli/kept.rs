@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::killed::process::Process;
-use super::test_env::TestEnv;
+use super::test_env::{BINARY, TestEnv};
 
 /// A project with a store in which a frame is finished, and a branch of somebody else.
 pub(crate) fn with_branch(commit: impl Fn(&TestEnv)) -> TestEnv {
@@ -370,6 +370,49 @@ fn a_log_that_is_deleted_alone_comes_back() {
     let shown = desk.ok(&["tree", "--all"]);
     assert!(shown.contains("real") && shown.contains("newest"), "{shown}");
     desk.ok(&["doctor"]);
+}
+
+/// Where the disk is full, nothing is taken for damaged, and nothing is deleted.
+#[test]
+fn a_log_that_can_not_be_read_now_comes_back_later() {
+    for all in [false, true] {
+        let desk = TestEnv::new();
+        desk.ok(&["push", "real", "-c", "it is there"]);
+        let mut process = Process::start(&desk, None);
+        push_in(&mut process, "newest");
+        process.kill();
+        for end in ["db-wal", "db-shm"] {
+            fs::remove_file(desk.database().with_extension(end)).unwrap();
+        }
+        if all {
+            fs::remove_file(desk.database()).unwrap();
+        }
+        let mut command = desk.sealed.command_in(&desk.project(), "sh");
+        command.args(["-c", &format!("ulimit -f 8; {BINARY} tree --all")]);
+        let limited = desk.sealed.run("sh", command, Duration::from_secs(30)).unwrap();
+        assert!(!limited.success(), "{limited}");
+        let shown = desk.ok(&["tree", "--all"]);
+        assert!(shown.contains("real") && shown.contains("newest"), "{shown}");
+    }
+}
+
+/// A backup was copied over the database, after its log was deleted: that is not read again.
+#[test]
+fn a_log_does_not_come_back_over_a_backup() {
+    let desk = TestEnv::new();
+    desk.ok(&["push", "real", "-c", "it is there"]);
+    let backup = desk.sealed.root().join("backup.db");
+    fs::copy(desk.database(), &backup).unwrap();
+    let mut process = Process::start(&desk, None);
+    push_in(&mut process, "newest");
+    process.kill();
+    for end in ["db-wal", "db-shm"] {
+        fs::remove_file(desk.database().with_extension(end)).unwrap();
+    }
+    fs::copy(&backup, desk.database()).unwrap();
+    let shown = desk.ok(&["tree", "--all"]);
+    assert!(shown.contains("real") && !shown.contains("newest"), "{shown}");
+    assert!(desk.ok(&["doctor"]).contains("put aside"));
 }
 
 /// What is put aside is all in one file, so that it can be copied back.

@@ -4,11 +4,12 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, OpenFlags};
+use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::{KEPT, copy_of, has_other_name, is_open, set_aside};
+use crate::checkpoint;
 use crate::connect::{is_log_empty, refuse_any_journal, unchanging, write_back_at_end};
-use crate::error::StoreError;
+use crate::error::{StoreError, at};
 use crate::presence::{beside, id};
 use crate::sharing::share_folder;
 use crate::trust::{self, RECORD, Trusted};
@@ -132,18 +133,27 @@ pub(crate) fn put_back(path: &Path, trusted: Option<&Trusted>) -> Result<bool, S
         return Ok(true);
     }
     let newest = if has_log {
-        without_older_log(path, &kept).map_err(failed)?
+        without_older_log(path, &kept)
     } else {
-        newest_event(Connection::open(path))
+        newest_event(Connection::open(path)).map_err(|source| at(path, source))
     };
-    if newest.is_none() {
-        put_aside_damaged(path, states).map_err(failed)?;
-        return Ok(false);
+    match newest {
+        Ok(Some(_)) => Ok(true),
+        Ok(None) => put_aside_damaged(path, states).map(|()| false).map_err(failed),
+        Err(error) => {
+            // What is linked stays in the state folder, for the next start.
+            let [_, index] = beside(path);
+            [path, &index].into_iter().try_for_each(remove).map_err(failed)?;
+            if has_log {
+                remove(&log).map_err(failed)?;
+            }
+            Err(error)
+        }
     }
-    Ok(true)
 }
 
-/// Restores the write-ahead log of a database that is at `path`, if it is gone and no process has the database open.
+/// Restores the write-ahead log of a database that is at `path`, if it is gone and no process has the database open. A
+/// database that another program has written to since, such as a backup that was copied over it, needs none.
 pub(crate) fn put_log_back(path: &Path, trusted: Option<&Trusted>) -> Result<(), StoreError> {
     let Some(states) = trusted.and_then(Trusted::states) else { return Ok(()) };
     let kept = states.join(KEPT);
@@ -152,21 +162,31 @@ pub(crate) fn put_log_back(path: &Path, trusted: Option<&Trusted>) -> Result<(),
     }
     refuse_any_journal(path)?;
     let failed = |source| StoreError::Io { path: path.to_path_buf(), source };
-    let ([log, _], [kept_log, _]) = (beside(path), beside(&kept));
+    let ([log, index], [kept_log, _]) = (beside(path), beside(&kept));
     remove(&log).and_then(|()| Return::Name.put(&kept_log, &log)).map_err(failed)?;
-    without_older_log(path, &kept).map(drop).map_err(failed)
+    if !checkpoint::is_as_left(path) {
+        trust::put_log_aside(path)?;
+        return remove(&kept_log).map_err(failed);
+    }
+    without_older_log(path, &kept).map(drop).or_else(|error| {
+        [&log, &index].into_iter().try_for_each(|it| remove(it)).map_err(failed)?;
+        Err(error)
+    })
 }
 
-/// Removes the log that was put beside a database if its old pages would come over newer ones: another home, or another
-/// program, has written to the database since. Returns the number of the newest event that is left; `None` for a damaged
-/// database.
-fn without_older_log(path: &Path, kept: &Path) -> io::Result<Option<i64>> {
+/// Puts the log aside that was put beside a database if its old pages would come over newer ones: another home, or
+/// another program, has written to the database since. Returns the number of the newest event that is left; `None` for a
+/// damaged database.
+fn without_older_log(path: &Path, kept: &Path) -> Result<Option<i64>, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
-    let alone = newest_event(Connection::open_with_flags(unchanging(path), flags));
-    let with_log = newest_event(Connection::open(path));
+    let newest = |connection| newest_event(connection).map_err(|source| at(path, source));
+    let alone = newest(Connection::open_with_flags(unchanging(path), flags))?;
+    let with_log = newest(Connection::open(path))?;
     if alone > with_log {
-        let ([log, index], [kept_log, _]) = (beside(path), beside(kept));
-        [&log, &index, &kept_log].into_iter().try_for_each(|it| remove(it))?;
+        let ([_, index], [kept_log, _]) = (beside(path), beside(kept));
+        trust::put_log_aside(path)?;
+        let removed = [&index, &kept_log].into_iter().try_for_each(|it| remove(it));
+        removed.map_err(|source| StoreError::Io { path: path.to_path_buf(), source })?;
     }
     Ok(alone.max(with_log))
 }
@@ -187,14 +207,40 @@ fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Returns the number of the newest event in a database; `None` if that is damaged.
-fn newest_event(database: rusqlite::Result<Connection>) -> Option<i64> {
-    let connection = database.ok()?;
-    write_back_at_end(&connection, false).ok()?;
-    let check = "PRAGMA quick_check(1)";
-    let found: String = connection.query_row(check, [], |row| row.get(0)).ok()?;
-    let newest = "SELECT coalesce(max(seq), 0) FROM events";
-    (found == "ok").then(|| connection.query_row(newest, [], |row| row.get(0)).ok())?
+/// Returns the number of the newest event in a database; `None` if that is damaged. An error says that it can't be read
+/// now, as on a full disk.
+fn newest_event(database: rusqlite::Result<Connection>) -> rusqlite::Result<Option<i64>> {
+    let newest = || {
+        let connection = database?;
+        write_back_at_end(&connection, false)?;
+        let check = "PRAGMA quick_check(1)";
+        let found: String = connection.query_row(check, [], |row| row.get(0))?;
+        let newest = "SELECT coalesce(max(seq), 0) FROM events";
+        let newest = || connection.query_row(newest, [], |row| row.get(0));
+        (found == "ok").then(newest).transpose()
+    };
+    match newest() {
+        Err(error) if !is_of_the_machine(&error) => Ok(None),
+        newest => newest,
+    }
+}
+
+/// Whether an error says nothing about the content of a database.
+fn is_of_the_machine(error: &rusqlite::Error) -> bool {
+    matches!(
+        error.sqlite_error_code(),
+        Some(
+            ErrorCode::DiskFull
+                | ErrorCode::SystemIoFailure
+                | ErrorCode::CannotOpen
+                | ErrorCode::PermissionDenied
+                | ErrorCode::DatabaseBusy
+                | ErrorCode::DatabaseLocked
+                | ErrorCode::FileLockingProtocolFailed
+                | ErrorCode::ReadOnly
+                | ErrorCode::OutOfMemory
+        )
+    )
 }
 
 /// Returns the link to a log of a store.
