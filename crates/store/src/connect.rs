@@ -165,7 +165,7 @@ pub(crate) fn connect(path: &Path, trusted: Option<&Trusted>) -> Result<Open, St
     if are_logs_lost(&handle, path)? {
         return Err(StoreError::Disturbed { path: path.to_path_buf() });
     }
-    let mut connection = open_database(path)?;
+    let mut connection = open_beside_journal(path)?;
     let logged = Arc::new(AtomicI32::new(0));
     // One that is adopted has no mark yet.
     let is_unmarked = Arc::new(AtomicBool::new(expected.is_none()));
@@ -314,8 +314,17 @@ pub(crate) fn was_closed_cleanly(path: &Path) -> bool {
 /// Opens the database at `path`, which may be foreign, in such a way that closing it writes nothing to it, since the
 /// log beside it may belong to another database. Fails if `path` is a symbolic link, if this process has the database
 /// open with a log that is no longer there (SQLite would share the index of that log), or if the log beside it belongs
-/// to another database that this process has open.
+/// to another database that this process has open. A rollback journal beside it is refused: SQLite would write its
+/// content into the database.
 pub(crate) fn open_database(path: &Path) -> Result<Connection, StoreError> {
+    if std::fs::symlink_metadata(path).is_ok_and(|file| file.len() > 0) {
+        refuse_any_journal(path)?;
+    }
+    open_beside_journal(path)
+}
+
+/// The same for a database whose journal was checked: one that is not on record may have been cut off while it was made.
+fn open_beside_journal(path: &Path) -> Result<Connection, StoreError> {
     let logs = logs_at(path);
     if Handle::logs_open_at(path).is_some_and(|open| logs != open.map(Some))
         || Handle::are_logs_of_another(path, logs)

@@ -335,7 +335,7 @@ fn what_lies_where_the_database_was_is_not_written_into_it() {
 }
 
 /// A journal that puts the pages of one database into another: <https://sqlite.org/fileformat2.html#the_rollback_journal>.
-fn journal_of(into: &[u8], from: &[u8]) -> Vec<u8> {
+pub(crate) fn journal_of(into: &[u8], from: &[u8]) -> Vec<u8> {
     const PAGE: usize = 4096;
     let pages = from.len() / PAGE;
     let mut journal = vec![0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::json;
 
+use super::kept::journal_of;
 use super::killed::host::{Host, Trouble};
 use super::killed::process::Process;
 use super::killed::{assert_same, stored};
@@ -222,4 +223,26 @@ fn nothing_is_begun_beside_the_log_of_a_database_that_is_gone() {
     }
     fs::rename(&kept, &database).unwrap();
     assert!(host.desk.ok(&["tree", "--all"]).contains("grammar"));
+}
+
+/// A branch has left a rollback journal where the database was, which the process makes again.
+#[test]
+fn a_journal_is_not_written_into_a_database_that_is_made_again() {
+    let other = TestEnv::new();
+    other.ok(&["push", "theirs", "-c", "it is there"]);
+    let mut host = worked();
+    let database = host.desk.database();
+    let pages = fs::read(other.database()).unwrap();
+    for end in ["db", "db-wal", "db-shm"] {
+        fs::remove_file(database.with_extension(end)).unwrap();
+    }
+    let journal = database.with_extension("db-journal");
+    fs::write(&journal, journal_of(&pages, &pages)).unwrap();
+    std::thread::sleep(IDLE);
+    host.kill();
+    assert_eq!(host.desk.run(&["tree"]).code, 7);
+    fs::remove_file(journal).unwrap();
+    let titles = host.desk.ok(&["tree", "--all"]);
+    assert!(titles.contains("grammar") && !titles.contains("theirs"), "{titles}");
+    assert_same("journal", &host.shown(S), &stored(&host.desk, S));
 }
