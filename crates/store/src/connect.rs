@@ -181,7 +181,9 @@ pub(crate) fn connect(path: &Path, trusted: Option<&Trusted>) -> Result<Open, St
     // Before anything is set in it: it may be another program's.
     schema::check_ours(&connection, path)?;
     trust::check_key(&connection, path, expected.as_ref())?;
-    schema::refuse_code(&connection, path)?;
+    if trusted.is_some_and(Trusted::is_on_record) {
+        schema::refuse_code(&connection, path)?;
+    }
     write_back_at_end(&connection, true).map_err(failed)?;
     configure(&connection).map_err(failed)?;
     schema::migrate(&mut connection, path, expected.as_ref())?;
@@ -257,7 +259,9 @@ pub(crate) fn connect_read_only(
     connection.busy_timeout(BUSY).map_err(failed)?;
     schema::check_readable(&connection, path)?;
     trust::check_key(&connection, path, expected.as_ref())?;
-    schema::refuse_code(&connection, path)?;
+    if trusted.is_some_and(Trusted::is_on_record) {
+        schema::refuse_code(&connection, path)?;
+    }
     Ok(connection)
 }
 

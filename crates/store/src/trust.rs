@@ -297,6 +297,11 @@ impl Trusted {
         registry.admit(&self.project)
     }
 
+    /// Whether it is known by an id, and not for tests and measurements.
+    pub(crate) fn is_on_record(&self) -> bool {
+        self.id.is_some()
+    }
+
     /// The project's root folder.
     pub fn project(&self) -> &Path {
         &self.project
