@@ -1,6 +1,7 @@
 //! Watches the files of a store that a process has open but is not using. If they are deleted, only the process's open
 //! files still have the data, which would be lost when it ends, and which other processes would believe lost. For the
-//! same reason the write-ahead log is checkpointed when idle: unlike the database, it has no hard link elsewhere.
+//! same reason the write-ahead log is checkpointed when idle: the database then has everything, also where its log has
+//! no hard link elsewhere.
 
 use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::thread::JoinHandle;

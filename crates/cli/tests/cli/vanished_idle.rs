@@ -102,7 +102,7 @@ fn a_process_that_is_asked_to_end_leaves_all_that_it_holds() {
     });
 }
 
-/// The write-ahead log has no second name: once nobody writes, the database has all that is in it.
+/// Once nobody writes, the database has all that its write-ahead log holds, also where that has no hard link elsewhere.
 #[test]
 fn what_an_idle_process_has_logged_outlives_its_death_and_the_folder() {
     let mut host = worked();
