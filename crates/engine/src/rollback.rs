@@ -114,12 +114,11 @@ impl Rollbacks {
         reach: Reach,
     ) -> Result<RollbackPlan, EngineError> {
         let frame = self.queries.resolve(frame)?;
-        let (begun, ended, is_since) = self.kernel.read(|view| {
-            let spans = view.frame_spans(frame.num)?;
-            let is_since = spans.iter().any(|span| span.origin == SpanOrigin::Since);
+        let (begun, ended, spans) = self.kernel.read(|view| {
             let ended = view.file_state(frame.num, FileMoment::Ended)?;
-            Ok::<_, EngineError>((begun(view, frame.num)?, ended, is_since))
+            Ok::<_, EngineError>((begun(view, frame.num)?, ended, view.frame_spans(frame.num)?))
         })?;
+        let is_since = spans.iter().any(|span| span.origin == SpanOrigin::Since);
         let (moment, begun) = begun.ok_or_else(|| not_recorded(&frame, is_since))?;
         let from_before = moment == FileMoment::Before;
         let (work_tree, now) = self.files.files_now()?;
@@ -142,12 +141,21 @@ impl Rollbacks {
         };
         let until = ended.as_ref().unwrap_or(&plan.now);
         let changes = work_tree.changes(&begun, until)?;
-        // A file that git ignored at the beginning is in the state of the end alone where that has changed.
+        // A file may be in the state of the end alone although it was there: git ignored it at the beginning, or it
+        // lay in a nested repository. Frames that nobody pushed are made after their first files.
+        let is_made_later = is_since || spans.iter().any(|span| span.origin.is_automatic());
         let ignores_others = changes.iter().any(|change| change.path.ends_with(".gitignore"));
-        let was_ignored = |path: &str| {
-            let path = self.kernel.project().join(path);
-            ignores_others && frame.begun_at.is_some_and(|at| was_there(&path, at))
+        let begun_at = frame.begun_at.filter(|_| ignores_others || !is_made_later);
+        let was_there = |path: &&String| {
+            begun_at.is_some_and(|at| was_there(&self.kernel.project().join(path), at))
         };
+        let created = changes.iter().filter(|change| change.kind == FileChangeKind::Created);
+        let mut unseen: BTreeSet<_> =
+            created.map(|change| &change.path).filter(was_there).cloned().collect();
+        if !unseen.is_empty() {
+            let moved = work_tree.moved(&begun, until)?;
+            unseen.retain(|path| !moved.contains(path));
+        }
         for FileChange { path, kind } in changes {
             if !differing.contains(&path) {
                 continue;
@@ -159,7 +167,7 @@ impl Rollbacks {
             let how = undoing(kind).and_then(|how| {
                 if since.contains(&path) {
                     Err(Why::ChangedSince)
-                } else if kind == FileChangeKind::Created && was_ignored(&path) {
+                } else if unseen.contains(&path) {
                     Err(Why::NotRecorded)
                 } else if (reach == Reach::All && ended.is_some() && !from_before) || is_seen() {
                     Ok(how)

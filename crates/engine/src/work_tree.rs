@@ -38,6 +38,9 @@ pub trait WorkTree: Send + Sync {
     /// The files that differ between two states, by path.
     fn changes(&self, from: &str, to: &str) -> Result<Vec<FileChange>, EngineError>;
 
+    /// Returns the files of the state `to` that hold most of what a file of `from` held that `to` does not contain.
+    fn moved(&self, from: &str, to: &str) -> Result<BTreeSet<String>, EngineError>;
+
     /// The changes of these files, as far as both states have their content.
     fn patches(
         &self,

@@ -99,6 +99,15 @@ impl WorkTree for Copies {
         Ok(paths.iter().filter_map(change).collect())
     }
 
+    fn moved(&self, from: &str, to: &str) -> Result<BTreeSet<String>, EngineError> {
+        let (from, to) = (self.state(from), self.state(to));
+        let gone: BTreeSet<_> =
+            from.iter().filter(|(path, _)| !to.contains_key(*path)).map(|(_, text)| text).collect();
+        let came =
+            to.iter().filter(|(path, text)| !from.contains_key(*path) && gone.contains(text));
+        Ok(came.map(|(path, _)| path.clone()).collect())
+    }
+
     /// Every line of the newer file counts as added.
     fn patches(&self, _: &str, to: &str, paths: &[String]) -> Result<Vec<FilePatch>, EngineError> {
         let state = self.state(to);

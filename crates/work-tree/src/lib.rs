@@ -100,6 +100,10 @@ impl WorkTree for GitWorkTree {
         self.with(|shadow, until| shadow.changes(from, to, until))
     }
 
+    fn moved(&self, from: &str, to: &str) -> Result<BTreeSet<String>, EngineError> {
+        self.with(|shadow, until| shadow.moved(from, to, until))
+    }
+
     fn patches(
         &self,
         from: &str,

@@ -87,6 +87,32 @@ impl Shadow {
         Ok(entries.iter().map(change).collect())
     }
 
+    /// Returns the files of the state `to` that git detects as renamed from files of the state `from`.
+    pub(crate) fn moved(
+        &self,
+        from: &str,
+        to: &str,
+        until: Instant,
+    ) -> Result<BTreeSet<String>, GitError> {
+        let compare = [
+            "diff-tree",
+            "-r",
+            "-z",
+            "--name-status",
+            "--find-renames",
+            "--diff-filter=R",
+            from,
+            to,
+        ];
+        let output = self.git_with_alternates(until).args(compare).run(&[])?;
+        let mut fields = output.split(|byte| *byte == 0);
+        let mut moved = BTreeSet::new();
+        while let (Some(_), Some(_), Some(new)) = (fields.next(), fields.next(), fields.next()) {
+            moved.extend(str::from_utf8(new).ok().map(str::to_owned));
+        }
+        Ok(moved)
+    }
+
     /// The files of a state.
     pub(crate) fn held(&self, state: &str, until: Instant) -> Result<BTreeSet<String>, GitError> {
         let list = ["ls-tree", "-r", "-z", "--name-only", state];

@@ -48,6 +48,38 @@ fn files_that_git_ignored_at_the_beginning_stay() {
     assert_eq!(read(&desk, "made.txt"), None, "the frame has made it");
 }
 
+/// Other ways in which files that were there come to be seen by git while a frame is worked on.
+#[test]
+fn files_that_git_did_not_see_at_the_beginning_stay() {
+    let desk = in_git();
+    write(&desk, ".git/info/exclude", "notes/\n");
+    write(&desk, "notes/plan.md", "my plan\n");
+    write(&desk, "target/kept.bin", "built\n");
+    write(&desk, "nested/inner.txt", "inner\n");
+    git(&desk, &["init", "-q", "nested"]);
+    std::thread::sleep(Duration::from_millis(50));
+    desk.ok(&["push", "Tidy up", "-c", "It is tidy"]);
+    write(&desk, ".git/info/exclude", "");
+    git(&desk, &["add", "-f", "target/kept.bin"]);
+    fs::remove_dir_all(desk.project().join("nested/.git")).unwrap();
+    let moved = ["draft.txt", "drafts.txt"].map(|file| desk.project().join(file));
+    fs::rename(&moved[0], &moved[1]).unwrap();
+    desk.ok(&["pop", "-r", "tidy"]);
+    let plan = desk.json(&["rollback", "f1", "--all", "--yes"]);
+    let restored = [("draft.txt", "brought_back"), ("drafts.txt", "removed")];
+    assert_eq!(paths(&plan["restored"]), restored);
+    let left: Vec<_> = plan["left"].as_array().unwrap().iter().map(|it| &it["path"]).collect();
+    assert_eq!(left, ["nested/inner.txt", "notes/plan.md", "target/kept.bin"]);
+    for (file, text) in [
+        ("notes/plan.md", "my plan\n"),
+        ("target/kept.bin", "built\n"),
+        ("nested/inner.txt", "inner\n"),
+        ("draft.txt", "A draft\n"),
+    ] {
+        assert_eq!(read(&desk, file).as_deref(), Some(text), "{file}");
+    }
+}
+
 fn in_git() -> TestEnv {
     let desk = TestEnv::new();
     write(&desk, ".gitignore", "target/\n");
