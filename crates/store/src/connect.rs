@@ -1,6 +1,8 @@
-//! Connections to a database, and the checks before one is opened.
+//! Connections to a database.
 
-use std::fmt::Write as _;
+mod checks;
+mod uri;
+
 use std::fs::Metadata;
 use std::ops::{Deref, DerefMut};
 use std::path::{Path, PathBuf};
@@ -13,14 +15,19 @@ use rusqlite::hooks::Wal;
 use rusqlite::{Connection, OpenFlags};
 
 use crate::checkpoint::{self, Closing};
-use crate::elsewhere::salts_in_use;
-use crate::error::{Damage, StoreError, at};
+use crate::error::{StoreError, at};
 use crate::handle::{FileId, Handle, LogFiles};
 use crate::kept;
-use crate::logs::LOGS;
-use crate::presence::{Absence, Presence, beside, id, logs_at};
+use crate::presence::{Absence, Presence, id, logs_at};
 use crate::schema;
-use crate::trust::{self, DatabaseKey, Distrust, LogKey, LogMark, LogOrigin, Trusted};
+use crate::trust::{self, DatabaseKey, LogKey, LogMark, LogOrigin, Trusted};
+use checks::{check_beginning, refuse_journal};
+
+pub(crate) use checks::{
+    are_logs_lost, is_log_empty, refuse_any_journal, refuse_emptied, restore_lost,
+    was_closed_cleanly, writable,
+};
+pub(crate) use uri::unchanging;
 
 /// How long a process waits for another one that writes.
 pub(crate) const BUSY: Duration = Duration::from_secs(5);
@@ -284,35 +291,10 @@ fn logs_opened(
     .ok_or_else(|| StoreError::Disturbed { path: path.to_path_buf() })
 }
 
-/// Whether other processes work with a write-ahead log, or with an index of it, that is not at its path any more. They
-/// would not see what is written through new ones, nor would these show what stands in the log of the others alone.
-pub(crate) fn are_logs_lost(handle: &Handle, path: &Path) -> Result<bool, StoreError> {
-    let failed = |source| StoreError::Io { path: path.to_path_buf(), source };
-    let [log, index] = beside(path);
-    if Handle::are_logs_of_another(path, logs_at(path)) {
-        return Ok(true);
-    }
-    Ok(handle.logs().is_none()
-        && handle.is_open_elsewhere().map_err(failed)?
-        && (salts_in_use(&index).map_err(failed)?.is_none() || !log.exists()))
-}
-
 /// Whether a database has a write-ahead log.
 pub(crate) fn uses_log(connection: &Connection) -> bool {
     let mode = connection.query_row("PRAGMA journal_mode", [], |row| row.get::<_, String>(0));
     mode.is_ok_and(|mode| mode == "wal")
-}
-
-/// Whether nothing is in the write-ahead log of a database.
-pub(crate) fn is_log_empty(path: &Path) -> bool {
-    let [log, _] = beside(path);
-    std::fs::metadata(log).map_or(0, |metadata| metadata.len()) == 0
-}
-
-/// Whether a database was left in order by the last process that had it open: the file is complete without its log.
-pub(crate) fn was_closed_cleanly(path: &Path) -> bool {
-    let [_, index] = beside(path);
-    is_log_empty(path) && !index.exists()
 }
 
 /// Opens the database at `path`, which may be foreign, in such a way that closing it writes nothing to it, since the
@@ -380,154 +362,5 @@ fn use_write_ahead_log(connection: &Connection) -> rusqlite::Result<()> {
             }
             outcome => return outcome,
         }
-    }
-}
-
-/// The database, made for its owner only if it is not there yet; none if it can't be written.
-pub(crate) fn writable(path: &Path) -> Result<Option<Arc<Handle>>, StoreError> {
-    match Handle::open(path) {
-        Ok(handle) => Ok(path.parent().is_some_and(folder_writable).then_some(handle)),
-        Err(error) if path.exists() && is_refusal(&error) => Ok(None),
-        Err(source) => Err(StoreError::Io { path: path.to_path_buf(), source }),
-    }
-}
-
-/// Files in the folder of a store that held something.
-const SIGNS: [&str; 4] = ["callstack.log", "callstack.log.1", "git", LOGS];
-
-/// How long a start waits for a process that still holds what is not at its path any more.
-const RETURN: Duration = Duration::from_millis(1500);
-
-/// Restores from its hard link a database that has lost its content, or that is on record but missing; returns whether
-/// it did. As long as another process may have it open and restore it itself, fails until the start has `waited` long
-/// enough. Also fails if the content is lost and cannot be restored.
-pub(crate) fn restore_lost(
-    path: &Path,
-    trusted: Option<&Trusted>,
-    waited: Duration,
-) -> Result<bool, StoreError> {
-    let lost = refuse_emptied(path);
-    let is_missing = lost.is_err() || (!path.exists() && expected_key(trusted)?.is_some());
-    if is_missing && waited < RETURN && !kept::can_return_now(trusted) {
-        return Err(StoreError::Disturbed { path: path.to_path_buf() });
-    }
-    if is_missing && kept::put_back(path, trusted)? {
-        return Ok(true);
-    }
-    lost.map(|()| false)
-}
-
-/// Refuses a database that is empty or not there beside a log that is not empty, and an empty one beside files that
-/// belong to a store: it has lost its content. SQLite would take it for a new one, and delete the log too.
-pub(crate) fn refuse_emptied(path: &Path) -> Result<(), StoreError> {
-    let size = |path: &Path| std::fs::metadata(path).map_or(0, |metadata| metadata.len());
-    let [log, _] = beside(path);
-    let (has_log, is_there) = (size(&log) > 0, path.exists());
-    let is_known = || SIGNS.iter().any(|sign| path.with_file_name(sign).exists());
-    let damage = match (size(path), is_there) {
-        (0, true) if has_log => Damage::EmptyBesideLog,
-        (0, false) if has_log => Damage::GoneBesideLog,
-        (0, true) if is_known() => Damage::EmptyBesideSigns,
-        _ => return Ok(()),
-    };
-    Err(StoreError::Corrupt { path: path.to_path_buf(), damage })
-}
-
-/// Refuses a rollback journal beside a database on record, which has a write-ahead log: SQLite would write the content
-/// of the journal into it. One beside an empty database is what a process left that ended while it made that.
-fn refuse_journal(handle: &Handle, path: &Path) -> Result<(), StoreError> {
-    let failed = |path: &Path, source| StoreError::Io { path: path.to_path_buf(), source };
-    if handle.length().map_err(|source| failed(path, source))? > 0 {
-        return refuse_any_journal(path);
-    }
-    match journal_of(path) {
-        None => Ok(()),
-        Some(journal) => std::fs::remove_file(&journal).map_err(|source| failed(&journal, source)),
-    }
-}
-
-/// Refuses a rollback journal beside a database that is not empty, or that is about to be put there.
-pub(crate) fn refuse_any_journal(path: &Path) -> Result<(), StoreError> {
-    match journal_of(path) {
-        None => Ok(()),
-        Some(journal) => Err(Distrust::OtherDatabase { path: journal }.into()),
-    }
-}
-
-/// The rollback journal beside a database, if there is one with a content.
-fn journal_of(path: &Path) -> Option<PathBuf> {
-    let mut journal = path.as_os_str().to_owned();
-    journal.push("-journal");
-    let journal = PathBuf::from(journal);
-    std::fs::symlink_metadata(&journal).is_ok_and(|file| file.len() > 0).then_some(journal)
-}
-
-/// SQLite takes a file that is too short to be a database for an empty one, and overwrites it.
-fn check_beginning(handle: &Handle, path: &Path) -> Result<(), StoreError> {
-    const MAGIC: &[u8] = b"SQLite format 3\0";
-    let failed = |source| StoreError::Io { path: path.to_path_buf(), source };
-    // Less than SQLite's header is never a database; nothing at all is a new one.
-    let mut header = [0; 100];
-    if handle.length().map_err(failed)? == 0
-        || (handle.read_beginning(&mut header).map_err(failed)? && header.starts_with(MAGIC))
-    {
-        return Ok(());
-    }
-    Err(StoreError::Corrupt { path: path.to_path_buf(), damage: Damage::NoDatabase })
-}
-
-/// WAL needs to make files beside the database.
-fn folder_writable(folder: &Path) -> bool {
-    std::fs::metadata(folder).is_ok_and(|metadata| !metadata.permissions().readonly())
-}
-
-fn is_refusal(error: &std::io::Error) -> bool {
-    matches!(
-        error.kind(),
-        std::io::ErrorKind::PermissionDenied | std::io::ErrorKind::ReadOnlyFilesystem
-    )
-}
-
-/// Returns the URI by which a database is opened as a file that nobody changes, without its log.
-pub(crate) fn unchanging(path: &Path) -> String {
-    format!("file:{}?immutable=1", uri_path(path))
-}
-
-/// A path as it stands in a URI, where it has to be ASCII and `?` and `#` mean something else.
-fn uri_path(path: &Path) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/-_.~".contains(&byte);
-    path.as_os_str().as_encoded_bytes().iter().fold(String::new(), |mut uri, byte| {
-        if plain(*byte) {
-            uri.push(char::from(*byte));
-        } else {
-            // Writing to a string can't fail.
-            let _ = write!(uri, "%{byte:02x}");
-        }
-        uri
-    })
-}
-
-#[cfg(all(test, unix))]
-mod tests {
-    use std::ffi::OsStr;
-    use std::os::unix::ffi::OsStrExt as _;
-
-    use super::*;
-
-    #[test]
-    fn each_byte_of_a_path_stands_in_its_uri() {
-        let uri = |path| uri_path(Path::new(OsStr::from_bytes(path)));
-        assert_eq!(uri(b"/home/a-b_c.d~/x"), "/home/a-b_c.d~/x");
-        assert_eq!(uri(b"/a b/\xc3\xa9\xff?#%"), "/a%20b/%c3%a9%ff%3f%23%25");
-    }
-
-    #[test]
-    fn a_store_is_opened_by_such_a_uri() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join(OsStr::from_bytes(b"a?b#c%41"));
-        Connection::open(&path).unwrap().execute_batch("CREATE TABLE t (n)").unwrap();
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
-        let connection = Connection::open_with_flags(unchanging(&path), flags).unwrap();
-        connection.query_row("SELECT count(*) FROM t", [], |_| Ok(())).unwrap();
     }
 }
