@@ -40,6 +40,22 @@ impl<'a> Invocation<'a> {
         Ok(open(&self.place.existing()?)?)
     }
 
+    /// Returns the engine, and reports databases that were put aside.
+    pub(crate) fn engine_with_remarks(
+        &self,
+        reporter: &mut dyn Reporter,
+    ) -> Result<Engine, CommandError> {
+        let engine = self.engine()?;
+        if let Some(aside) = engine.databases_aside().last() {
+            reporter.remark(&format!(
+                "an earlier state of the store came into the place of a later one, which is kept as {}; `callstack \
+                 doctor` says what to do with it",
+                aside.display()
+            ));
+        }
+        Ok(engine)
+    }
+
     /// Returns the engine, with a new store if there is none and one is wanted.
     pub(crate) fn engine_or_new(
         &self,
@@ -47,7 +63,7 @@ impl<'a> Invocation<'a> {
         reporter: &mut dyn Reporter,
     ) -> Result<Engine, CommandError> {
         if !new.here || self.place.found().is_some() {
-            return self.engine();
+            return self.engine_with_remarks(reporter);
         }
         let project = self.place.existing_or_new()?;
         let engine = open(&project)?;

@@ -22,7 +22,7 @@ pub(crate) fn run(
     invocation: &Invocation<'_>,
     output: &mut Output,
 ) -> Result<(), CommandError> {
-    let engine = invocation.engine()?;
+    let engine = invocation.engine_with_remarks(output)?;
     let arguments = match &args.place {
         Some(place) => json!({"frame": args.frame, "in": place}),
         None => json!({"frame": args.frame}),

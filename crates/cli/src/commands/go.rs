@@ -24,7 +24,7 @@ pub(crate) fn run(
     output: &mut Output,
 ) -> Result<(), CommandError> {
     let results = args.results.as_deref().map(input::text).transpose()?;
-    let engine = invocation.engine()?;
+    let engine = invocation.engine_with_remarks(output)?;
     let arguments = json!({"to": args.to, "results": results});
     let session = invocation.caller(&engine)?.session;
     let answer = invocation.run(&engine, "stack_navigate", arguments)?;

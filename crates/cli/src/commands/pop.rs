@@ -47,7 +47,7 @@ pub(crate) fn run(
     output: &mut Output,
 ) -> Result<(), CommandError> {
     let results = args.results.as_deref().map(input::text).transpose()?;
-    let engine = invocation.engine()?;
+    let engine = invocation.engine_with_remarks(output)?;
     let ending = match (args.failed, args.blocked) {
         (true, _) => Ending::Failed,
         (_, true) => Ending::Blocked,

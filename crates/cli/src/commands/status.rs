@@ -45,7 +45,7 @@ pub(crate) fn run(
     invocation: &Invocation<'_>,
     output: &mut Output,
 ) -> Result<(), CommandError> {
-    let engine = invocation.engine()?;
+    let engine = invocation.engine_with_remarks(output)?;
     let is_narrowed = invocation.names_a_session();
     let arguments = json!({"own": is_narrowed, "figures": true});
     let data = invocation.run_revealing(args.reveal, &engine, "stack_status", arguments)?.data;

@@ -54,7 +54,7 @@ pub(crate) fn run(
     invocation: &Invocation<'_>,
     output: &mut Output,
 ) -> Result<(), CommandError> {
-    let engine = invocation.engine()?;
+    let engine = invocation.engine_with_remarks(output)?;
     if output.json() {
         let arguments = part(args, invocation, &engine)?;
         let answer = invocation.run_revealing(args.reveal, &engine, "stack_tree", arguments)?;

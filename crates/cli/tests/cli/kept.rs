@@ -23,7 +23,7 @@ pub(crate) fn with_branch(commit: impl Fn(&TestEnv)) -> TestEnv {
     git(&desk, "-c user.name=a -c user.email=a@b.test commit -qm theirs");
     git(&desk, "checkout -q -");
     assert!(store.symlink_metadata().is_err());
-    desk.ok(&["push", "--here", "real", "-c", "it is there"]);
+    push(&desk, "real");
     desk.ok(&["pop", "-r", "important"]);
     desk
 }
@@ -34,6 +34,37 @@ pub(crate) fn git(desk: &TestEnv, line: &str) {
     command.args(line.split(' '));
     let said = desk.sealed.run("git", command, Duration::from_secs(30)).unwrap();
     assert!(said.success(), "{line}: {said}");
+}
+
+/// A project with a store that holds a frame.
+fn with_frame() -> TestEnv {
+    let desk = TestEnv::new();
+    push(&desk, "real");
+    desk
+}
+
+/// Begins a frame, in a new store if there is none.
+fn push(desk: &TestEnv, title: &str) {
+    desk.ok(&["push", "--here", title, "-c", "it is there"]);
+}
+
+fn delete_store(desk: &TestEnv) {
+    fs::remove_dir_all(desk.project().join(".callstack")).unwrap();
+}
+
+/// Deletes files of the database, which are given by the ends of their names.
+fn delete(desk: &TestEnv, ends: &[&str]) {
+    for end in ends {
+        fs::remove_file(desk.database().with_extension(end)).unwrap();
+    }
+}
+
+/// Checks that frames are in the tree.
+fn shows(desk: &TestEnv, titles: &[&str]) {
+    let shown = desk.ok(&["tree", "--all"]);
+    for title in titles {
+        assert!(shown.contains(title), "{title} is not in {shown}");
+    }
 }
 
 /// Has the agent of a process push a frame.
@@ -80,15 +111,11 @@ fn a_process_that_ends_on_such_a_branch_leaves_all_that_it_holds() {
             }
         });
         let mut process = Process::start(&desk, None);
-        let said = json!({"session": "ses_a", "message": "msg_0", "text": "Go on"});
-        process.ask("message", &said).unwrap();
-        let call = json!({"name": "stack_frame_push", "session": "ses_a", "message": "msg_1",
-            "call": "call_1", "agent": "build", "args": {"title": "newest", "successCriteria": "it is there"}});
-        process.ask("tool", &call).unwrap();
+        push_in(&mut process, "newest");
         git(&desk, "checkout -q theirs");
         assert!(process.close(), "{kind}");
         git(&desk, "checkout -q -");
-        desk.ok(&["push", "--here", "more", "-c", "it is there"]);
+        push(&desk, "more");
         let shown = desk.ok(&["tree", "--all"]);
         for title in ["real", "newest", "more"] {
             assert!(shown.contains(title), "{kind}: {title} is not in {shown}");
@@ -107,16 +134,14 @@ fn a_branch_that_brings_a_link_in_place_of_the_store_takes_nothing_away() {
     let said = desk.run(&["push", "--here", "more", "-c", "it is there"]);
     assert_eq!(said.code, 0, "{}", said.stderr);
     assert!(said.stderr.contains("had been deleted, and is there again"), "{}", said.stderr);
-    let shown = desk.ok(&["tree", "--all"]);
-    assert!(shown.contains("real") && shown.contains("more"), "{shown}");
+    shows(&desk, &["real", "more"]);
 }
 
 #[test]
 fn a_store_that_was_deleted_by_callstack_stays_deleted() {
-    let desk = TestEnv::new();
-    desk.ok(&["push", "real", "-c", "it is there"]);
+    let desk = with_frame();
     desk.ok(&["init", "opencode", "--remove", "--with-store", "--yes"]);
-    desk.ok(&["push", "--here", "more", "-c", "it is there"]);
+    push(&desk, "more");
     let shown = desk.ok(&["tree", "--all"]);
     assert!(!shown.contains("real") && shown.contains("more"), "{shown}");
 }
@@ -126,9 +151,9 @@ fn callstack_deletes_a_store_that_had_been_deleted_by_hand() {
     let desk = TestEnv::new();
     let stores = desk.sealed.home().join(".local/state/callstack/stores");
     let kept = || fs::read_dir(&stores).unwrap().count();
-    desk.ok(&["push", "real", "-c", "it is there"]);
+    push(&desk, "real");
     assert_eq!(kept(), 1);
-    fs::remove_dir_all(desk.project().join(".callstack")).unwrap();
+    delete_store(&desk);
     let refused = desk.run(&["tree"]);
     assert_eq!(refused.code, 3, "{}", refused.stderr);
     assert!(
@@ -145,13 +170,12 @@ fn callstack_deletes_a_store_that_had_been_deleted_by_hand() {
 /// A store that lost its id was taken over under another one: the second name under the first one is of the same file.
 #[test]
 fn callstack_deletes_what_a_store_keeps_under_an_earlier_id() {
-    let desk = TestEnv::new();
-    desk.ok(&["push", "real", "-c", "it is there"]);
+    let desk = with_frame();
     fs::remove_file(desk.project().join(".callstack/id")).unwrap();
     desk.ok(&["trust", "--yes"]);
     assert!(desk.ok(&["tree"]).contains("real"));
     desk.ok(&["init", "opencode", "--remove", "--with-store", "--yes"]);
-    desk.ok(&["push", "--here", "more", "-c", "it is there"]);
+    push(&desk, "more");
     let shown = desk.ok(&["tree", "--all"]);
     assert!(!shown.contains("real") && shown.contains("more"), "{shown}");
 }
@@ -159,47 +183,40 @@ fn callstack_deletes_what_a_store_keeps_under_an_earlier_id() {
 /// A snapshot by hard links keeps a name of the database, which is not the store's then.
 #[test]
 fn a_database_with_further_names_comes_back_as_a_copy() {
-    let desk = TestEnv::new();
-    desk.ok(&["push", "real", "-c", "it is there"]);
+    let desk = with_frame();
     let snapshot = desk.sealed.root().join("snapshot.db");
     fs::hard_link(desk.database(), &snapshot).unwrap();
     let before = fs::read(&snapshot).unwrap();
-    fs::remove_dir_all(desk.project().join(".callstack")).unwrap();
+    delete_store(&desk);
     let said = desk.json(&["init", "opencode"]);
     assert_eq!(said["store"]["change"], "put back", "{said}");
-    desk.ok(&["push", "more", "-c", "it is there"]);
-    let shown = desk.ok(&["tree", "--all"]);
-    assert!(shown.contains("real") && shown.contains("more"), "{shown}");
+    push(&desk, "more");
+    shows(&desk, &["real", "more"]);
     assert!(fs::read(&snapshot).unwrap() == before, "the snapshot was written to");
 }
 
 /// The file has a further name, and an idle agent has it open: what that holds is there, and nothing is begun beside it.
 #[test]
 fn an_idle_process_puts_a_database_with_further_names_back() {
-    let desk = TestEnv::new();
-    desk.ok(&["push", "real", "-c", "it is there"]);
+    let desk = with_frame();
     fs::hard_link(desk.database(), desk.sealed.root().join("snapshot.db")).unwrap();
     let mut process = Process::start(&desk, None);
     push_in(&mut process, "newest");
     let id = fs::read(desk.project().join(".callstack/id")).unwrap();
-    fs::remove_dir_all(desk.project().join(".callstack")).unwrap();
-    desk.ok(&["push", "--here", "more", "-c", "it is there"]);
+    delete_store(&desk);
+    push(&desk, "more");
     assert!(process.close());
     assert!(
         fs::read(desk.project().join(".callstack/id")).unwrap() == id,
         "another store was begun"
     );
-    let shown = desk.ok(&["tree", "--all"]);
-    for title in ["real", "newest", "more"] {
-        assert!(shown.contains(title), "{title} is not in {shown}");
-    }
+    shows(&desk, &["real", "newest", "more"]);
 }
 
 /// A copy by hard links has the log of the live agent, too.
 #[test]
 fn a_copy_by_hard_links_is_not_taken_over_beside_a_live_process() {
-    let desk = TestEnv::new();
-    desk.ok(&["push", "real", "-c", "it is there"]);
+    let desk = with_frame();
     let mut process = Process::start(&desk, None);
     push_in(&mut process, "first");
     let copy = desk.project().with_file_name("copy");
@@ -212,11 +229,8 @@ fn a_copy_by_hard_links_is_not_taken_over_beside_a_live_process() {
     push_in(&mut process, "second");
     process.kill();
     assert_eq!(desk.run_in(&copy, &["trust", "--yes"]).code, 0);
-    desk.ok(&["push", "more", "-c", "it is there"]);
-    let shown = desk.ok(&["tree", "--all"]);
-    for title in ["real", "first", "second", "more"] {
-        assert!(shown.contains(title), "{title} is not in {shown}");
-    }
+    push(&desk, "more");
+    shows(&desk, &["real", "first", "second", "more"]);
     let copied = desk.run_in(&copy, &["tree", "--all"]).stdout;
     assert!(copied.contains("second") && !copied.contains("more"), "{copied}");
 }
@@ -224,14 +238,15 @@ fn a_copy_by_hard_links_is_not_taken_over_beside_a_live_process() {
 /// Git brings an older copy of the database back, after newer work was done: neither is lost.
 #[test]
 fn newer_work_is_put_aside_where_an_older_database_comes_back() {
-    let desk = TestEnv::new();
-    desk.ok(&["push", "real", "-c", "it is there"]);
+    let desk = with_frame();
     let older = desk.sealed.root().join("older.db");
     fs::copy(desk.database(), &older).unwrap();
-    desk.ok(&["push", "newer", "-c", "it is there"]);
+    push(&desk, "newer");
     let newer = fs::read(desk.database()).unwrap();
     fs::rename(&older, desk.database()).unwrap();
-    assert!(!desk.ok(&["tree", "--all"]).contains("newer"));
+    let tree = desk.run(&["tree", "--all"]);
+    assert!(!tree.stdout.contains("newer"), "{}", tree.stdout);
+    assert!(tree.stderr.contains("callstack.db-aside-1"), "{}", tree.stderr);
     let said = desk.ok(&["doctor"]);
     assert!(said.contains("holds work that the store lacks"), "{said}");
     let states = desk.states();
@@ -248,8 +263,7 @@ fn newer_work_is_put_aside_where_an_older_database_comes_back() {
 /// The agent writes for a moment after its call: that doesn't bring back the folder of a project that was moved.
 #[test]
 fn a_project_that_is_moved_right_after_a_call_is_not_made_again() {
-    let desk = TestEnv::new();
-    desk.ok(&["push", "real", "-c", "it is there"]);
+    let desk = with_frame();
     let mut process = Process::start(&desk, None);
     push_in(&mut process, "newest");
     let call = json!({"name": "stack_frame_pop", "session": "ses_a", "message": "msg_pop",
@@ -266,17 +280,13 @@ fn a_project_that_is_moved_right_after_a_call_is_not_made_again() {
 /// The write-ahead log has a hard link, too.
 #[test]
 fn what_a_killed_process_has_logged_outlives_the_folder() {
-    let desk = TestEnv::new();
-    desk.ok(&["push", "real", "-c", "it is there"]);
+    let desk = with_frame();
     let mut process = Process::start(&desk, None);
     push_in(&mut process, "newest");
     process.kill();
-    fs::remove_dir_all(desk.project().join(".callstack")).unwrap();
-    desk.ok(&["push", "--here", "more", "-c", "it is there"]);
-    let shown = desk.ok(&["tree", "--all"]);
-    for title in ["real", "newest", "more"] {
-        assert!(shown.contains(title), "{title} is not in {shown}");
-    }
+    delete_store(&desk);
+    push(&desk, "more");
+    shows(&desk, &["real", "newest", "more"]);
     desk.ok(&["doctor"]);
     let log = desk.states().with_file_name("callstack.db-wal");
     assert!(!log.exists(), "a log that was written back is kept");
@@ -285,8 +295,7 @@ fn what_a_killed_process_has_logged_outlives_the_folder() {
 /// A second home has a link to a log that was written back long ago: its old pages don't come over newer ones.
 #[test]
 fn a_log_that_was_written_back_is_not_read_again() {
-    let desk = TestEnv::new();
-    desk.ok(&["push", "real", "-c", "it is there"]);
+    let desk = with_frame();
     let mut process = Process::start(&desk, None);
     push_in(&mut process, "first");
     let (kept, log) =
@@ -294,15 +303,12 @@ fn a_log_that_was_written_back_is_not_read_again() {
     fs::hard_link(&kept, &log).unwrap();
     assert!(process.close());
     for title in ["second", "third", "fourth"] {
-        desk.ok(&["push", title, "-c", "it is there"]);
+        push(&desk, title);
     }
     fs::rename(&log, &kept).unwrap();
-    fs::remove_dir_all(desk.project().join(".callstack")).unwrap();
-    desk.ok(&["push", "--here", "more", "-c", "it is there"]);
-    let shown = desk.ok(&["tree", "--all"]);
-    for title in ["real", "first", "second", "third", "fourth", "more"] {
-        assert!(shown.contains(title), "{title} is not in {shown}");
-    }
+    delete_store(&desk);
+    push(&desk, "more");
+    shows(&desk, &["real", "first", "second", "third", "fourth", "more"]);
     desk.ok(&["doctor"]);
 }
 
@@ -312,8 +318,8 @@ fn what_lies_where_the_database_was_is_not_written_into_it() {
     for kind in ["journal", "wal"] {
         let desk = TestEnv::new();
         let other = TestEnv::new();
-        desk.ok(&["push", "real", "-c", "it is there"]);
-        other.ok(&["push", "theirs", "-c", "it is there"]);
+        push(&desk, "real");
+        push(&other, "theirs");
         let before = fs::read(desk.database()).unwrap();
         let kept = desk.states().with_file_name("callstack.db");
         let foreign = desk.database().with_extension(format!("db-{kind}"));
@@ -359,16 +365,12 @@ pub(crate) fn journal_of(into: &[u8], from: &[u8]) -> Vec<u8> {
 
 #[test]
 fn a_log_that_is_deleted_alone_comes_back() {
-    let desk = TestEnv::new();
-    desk.ok(&["push", "real", "-c", "it is there"]);
+    let desk = with_frame();
     let mut process = Process::start(&desk, None);
     push_in(&mut process, "newest");
     process.kill();
-    for end in ["db-wal", "db-shm"] {
-        fs::remove_file(desk.database().with_extension(end)).unwrap();
-    }
-    let shown = desk.ok(&["tree", "--all"]);
-    assert!(shown.contains("real") && shown.contains("newest"), "{shown}");
+    delete(&desk, &["db-wal", "db-shm"]);
+    shows(&desk, &["real", "newest"]);
     desk.ok(&["doctor"]);
 }
 
@@ -376,14 +378,11 @@ fn a_log_that_is_deleted_alone_comes_back() {
 #[test]
 fn a_log_that_can_not_be_read_now_comes_back_later() {
     for all in [false, true] {
-        let desk = TestEnv::new();
-        desk.ok(&["push", "real", "-c", "it is there"]);
+        let desk = with_frame();
         let mut process = Process::start(&desk, None);
         push_in(&mut process, "newest");
         process.kill();
-        for end in ["db-wal", "db-shm"] {
-            fs::remove_file(desk.database().with_extension(end)).unwrap();
-        }
+        delete(&desk, &["db-wal", "db-shm"]);
         if all {
             fs::remove_file(desk.database()).unwrap();
         }
@@ -391,24 +390,20 @@ fn a_log_that_can_not_be_read_now_comes_back_later() {
         command.args(["-c", &format!("ulimit -f 8; {BINARY} tree --all")]);
         let limited = desk.sealed.run("sh", command, Duration::from_secs(30)).unwrap();
         assert!(!limited.success(), "{limited}");
-        let shown = desk.ok(&["tree", "--all"]);
-        assert!(shown.contains("real") && shown.contains("newest"), "{shown}");
+        shows(&desk, &["real", "newest"]);
     }
 }
 
 /// A backup was copied over the database, after its log was deleted: that is not read again.
 #[test]
 fn a_log_does_not_come_back_over_a_backup() {
-    let desk = TestEnv::new();
-    desk.ok(&["push", "real", "-c", "it is there"]);
+    let desk = with_frame();
     let backup = desk.sealed.root().join("backup.db");
     fs::copy(desk.database(), &backup).unwrap();
     let mut process = Process::start(&desk, None);
     push_in(&mut process, "newest");
     process.kill();
-    for end in ["db-wal", "db-shm"] {
-        fs::remove_file(desk.database().with_extension(end)).unwrap();
-    }
+    delete(&desk, &["db-wal", "db-shm"]);
     fs::copy(&backup, desk.database()).unwrap();
     let shown = desk.ok(&["tree", "--all"]);
     assert!(shown.contains("real") && !shown.contains("newest"), "{shown}");
@@ -418,16 +413,13 @@ fn a_log_does_not_come_back_over_a_backup() {
 /// What is put aside is all in one file, so that it can be copied back.
 #[test]
 fn a_database_that_is_put_aside_has_what_its_log_held() {
-    let desk = TestEnv::new();
-    desk.ok(&["push", "real", "-c", "it is there"]);
+    let desk = with_frame();
     let older = desk.sealed.root().join("older.db");
     fs::copy(desk.database(), &older).unwrap();
     let mut process = Process::start(&desk, None);
     push_in(&mut process, "newest");
     process.kill();
-    for end in ["db", "db-wal", "db-shm"] {
-        fs::remove_file(desk.database().with_extension(end)).unwrap();
-    }
+    delete(&desk, &["db", "db-wal", "db-shm"]);
     fs::rename(&older, desk.database()).unwrap();
     assert!(!desk.ok(&["tree", "--all"]).contains("newest"));
     let aside = desk.states().with_file_name("callstack.db-aside-1");
@@ -437,8 +429,7 @@ fn a_database_that_is_put_aside_has_what_its_log_held() {
 
 #[test]
 fn a_damaged_database_is_put_aside_and_not_back() {
-    let desk = TestEnv::new();
-    desk.ok(&["push", "real", "-c", "it is there"]);
+    let desk = with_frame();
     let whole = fs::read(desk.database()).unwrap();
     let middle = whole.len() / 2;
     let mut file = fs::OpenOptions::new().write(true).open(desk.database()).unwrap();
@@ -447,34 +438,30 @@ fn a_damaged_database_is_put_aside_and_not_back() {
     drop(file);
     assert_ne!(desk.run(&["tree"]).code, 0);
     let states = desk.states();
-    fs::remove_dir_all(desk.project().join(".callstack")).unwrap();
-    desk.ok(&["push", "--here", "more", "-c", "it is there"]);
+    delete_store(&desk);
+    push(&desk, "more");
     assert!(desk.ok(&["tree", "--all"]).contains("more"));
     assert!(states.with_file_name("callstack.db-aside-1").exists());
 }
 
 #[test]
 fn callstack_deletes_a_damaged_store() {
-    let desk = TestEnv::new();
-    desk.ok(&["push", "real", "-c", "it is there"]);
+    let desk = with_frame();
     fs::write(desk.database(), "it is no database").unwrap();
     desk.ok(&["init", "opencode", "--remove", "--with-store", "--yes"]);
-    desk.ok(&["push", "--here", "more", "-c", "it is there"]);
+    push(&desk, "more");
     assert!(!desk.ok(&["tree", "--all"]).contains("real"));
 }
 
 /// What the agent holds alone is put aside where an earlier state takes its place.
 #[test]
 fn an_earlier_state_under_a_live_process_takes_nothing_away() {
-    let desk = TestEnv::new();
-    desk.ok(&["push", "real", "-c", "it is there"]);
+    let desk = with_frame();
     let older = desk.sealed.root().join("older.db");
     fs::copy(desk.database(), &older).unwrap();
     let mut process = Process::start(&desk, None);
     push_in(&mut process, "newest");
-    for end in ["db", "db-wal", "db-shm"] {
-        fs::remove_file(desk.database().with_extension(end)).unwrap();
-    }
+    delete(&desk, &["db", "db-wal", "db-shm"]);
     fs::rename(&older, desk.database()).unwrap();
     assert!(process.close());
     let said = desk.ok(&["doctor"]);
@@ -488,21 +475,17 @@ fn an_earlier_state_under_a_live_process_takes_nothing_away() {
 /// A copy of the whole project takes its place, with the store in it.
 #[test]
 fn a_project_that_was_copied_and_renamed_stays_the_same() {
-    let desk = TestEnv::new();
-    desk.ok(&["push", "real", "-c", "it is there"]);
+    let desk = with_frame();
     let copy = desk.project().with_file_name("copy");
     let mut command = desk.sealed.command_in(desk.sealed.root(), "cp");
     command.arg("-a").arg(desk.project()).arg(&copy);
     assert!(desk.sealed.run("cp", command, Duration::from_secs(30)).unwrap().success());
     fs::remove_dir_all(desk.project()).unwrap();
     fs::rename(&copy, desk.project()).unwrap();
-    desk.ok(&["push", "more", "-c", "it is there"]);
-    fs::remove_dir_all(desk.project().join(".callstack")).unwrap();
-    desk.ok(&["push", "--here", "again", "-c", "it is there"]);
-    let shown = desk.ok(&["tree", "--all"]);
-    for title in ["real", "more", "again"] {
-        assert!(shown.contains(title), "{title} is not in {shown}");
-    }
+    push(&desk, "more");
+    delete_store(&desk);
+    push(&desk, "again");
+    shows(&desk, &["real", "more", "again"]);
 }
 
 #[test]
@@ -523,12 +506,11 @@ fn the_store_of_a_package_comes_back_where_it_was() {
 /// Another member of a group has made the database a program that runs as its owner: no file that is made from it is.
 #[test]
 fn no_copy_of_a_database_is_a_program() {
-    let desk = TestEnv::new();
-    desk.ok(&["push", "real", "-c", "it is there"]);
+    let desk = with_frame();
     fs::hard_link(desk.database(), desk.sealed.root().join("extra")).unwrap();
     fs::set_permissions(desk.database(), Permissions::from_mode(0o6777)).unwrap();
-    fs::remove_dir_all(desk.project().join(".callstack")).unwrap();
-    desk.ok(&["push", "--here", "more", "-c", "it is there"]);
+    delete_store(&desk);
+    push(&desk, "more");
     for entry in fs::read_dir(desk.project().join(".callstack")).unwrap() {
         let entry = entry.unwrap();
         let mode = entry.metadata().unwrap().permissions().mode();
@@ -540,12 +522,11 @@ fn no_copy_of_a_database_is_a_program() {
 /// The project was moved, and there is another one at its path: they share nothing.
 #[test]
 fn the_database_of_a_moved_project_is_in_no_other_one() {
-    let desk = TestEnv::new();
-    desk.ok(&["push", "real", "-c", "it is there"]);
+    let desk = with_frame();
     let moved = desk.project().with_file_name("moved");
     fs::rename(desk.project(), &moved).unwrap();
     fs::create_dir(desk.project()).unwrap();
-    desk.ok(&["push", "--here", "more", "-c", "it is there"]);
+    push(&desk, "more");
     let shown = desk.ok(&["tree", "--all"]);
     assert!(!shown.contains("real") && shown.contains("more"), "{shown}");
     let id = |project: &std::path::Path| fs::read(project.join(".callstack/id")).unwrap();
@@ -556,13 +537,9 @@ fn the_database_of_a_moved_project_is_in_no_other_one() {
 #[test]
 fn a_foreign_database_beside_a_log_leaves_both_as_they_are() {
     let (desk, other) = (TestEnv::new(), TestEnv::new());
-    other.ok(&["push", "theirs", "-c", "it is there"]);
+    push(&other, "theirs");
     let mut process = Process::start(&desk, None);
-    let said = json!({"session": "ses_a", "message": "msg_0", "text": "Go on"});
-    process.ask("message", &said).unwrap();
-    let call = json!({"name": "stack_frame_push", "session": "ses_a", "message": "msg_1", "call": "call_1",
-        "agent": "build", "args": {"title": "mine", "successCriteria": "it is there"}});
-    process.ask("tool", &call).unwrap();
+    push_in(&mut process, "mine");
     process.kill();
     let (mine, log) =
         (desk.sealed.root().join("mine.db"), desk.database().with_extension("db-wal"));
@@ -582,8 +559,7 @@ fn a_foreign_database_beside_a_log_leaves_both_as_they_are() {
 /// Two names of one file are no copy: each project has a database of its own once both are trusted.
 #[test]
 fn a_project_that_was_copied_by_hard_links_has_a_database_of_its_own() {
-    let desk = TestEnv::new();
-    desk.ok(&["push", "real", "-c", "it is there"]);
+    let desk = with_frame();
     let copy = desk.project().with_file_name("copy");
     let mut cp = desk.sealed.command_in(&desk.project(), "cp");
     cp.args(["-al", "."]).arg(&copy);

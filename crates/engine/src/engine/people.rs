@@ -46,6 +46,11 @@ impl Engine {
         self.kernel.env().reread_settings_with(reread);
     }
 
+    /// Returns databases in the state folder that were put aside, since an earlier state came into their place.
+    pub fn databases_aside(&self) -> Vec<PathBuf> {
+        self.kernel.databases_aside()
+    }
+
     /// Returns the settings of this process, without those that are set in the store: [`Engine::current_settings`].
     pub fn settings(&self) -> &Settings {
         self.kernel.env().initial_settings()
