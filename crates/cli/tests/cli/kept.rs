@@ -332,6 +332,7 @@ fn what_lies_where_the_database_was_is_not_written_into_it() {
         let said = desk.run(&["tree"]);
         if kind == "journal" {
             assert_eq!(said.code, 7, "{}", said.stdout);
+            assert!(said.stderr.contains("is a rollback journal"), "{}", said.stderr);
             assert!(fs::read(&kept).unwrap() == before, "the database was written to");
             fs::remove_file(&foreign).unwrap();
         }

@@ -72,7 +72,7 @@ pub(super) fn refuse_journal(handle: &Handle, path: &Path) -> Result<(), StoreEr
 pub(crate) fn refuse_any_journal(path: &Path) -> Result<(), StoreError> {
     match journal_of(path) {
         None => Ok(()),
-        Some(journal) => Err(Distrust::OtherDatabase { path: journal }.into()),
+        Some(journal) => Err(Distrust::Journal { path: journal }.into()),
     }
 }
 

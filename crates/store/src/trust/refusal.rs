@@ -29,6 +29,12 @@ pub enum Distrust {
         /// The database.
         path: PathBuf,
     },
+    /// A rollback journal lies beside its database, and SQLite would write it into that.
+    #[error("{} is a rollback journal that callstack did not make", .path.display())]
+    Journal {
+        /// The journal.
+        path: PathBuf,
+    },
     /// Git tracks paths in it, so that a checkout may replace them.
     #[error(
         "git tracks {}{} in {}", .paths.first().map_or(Path::new(FOLDER), PathBuf::as_path).display(),
@@ -117,6 +123,10 @@ impl Distrust {
             Self::OtherDatabase { .. } => format!(
                 "{unused} If you put it there, such as an old backup, `callstack trust` takes it over; if a \
                  checkout did, delete it."
+            ),
+            Self::Journal { .. } => format!(
+                "{unused} If a checkout brought it, delete it. If a program such as a `sqlite3` shell was cut off while \
+                 it wrote to the database, open that with it once."
             ),
             Self::Tracked { .. } => format!(
                 "{unused} A store is never committed: `git rm -r --cached {FOLDER}` takes it out of the \
