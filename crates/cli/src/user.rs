@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use callstack_engine::{EngineError, Kind, UserConfiguration, plain};
-use callstack_store::{FOLDER, Registry};
+use callstack_store::Registry;
 use callstack_work_tree::tracked_below;
 
 /// The variable that names projects whose stores are trusted without a record.
@@ -20,7 +20,7 @@ pub(crate) fn registry() -> Result<Registry, EngineError> {
 pub(crate) fn registry_in(state: &Path) -> Registry {
     let named = std::env::var_os(TRUST).unwrap_or_default();
     let named: Vec<_> = std::env::split_paths(&named).filter(|path| path.is_absolute()).collect();
-    Registry::new(state, |project| tracked_below(project, FOLDER)).trusting(named)
+    Registry::new(state, tracked_below).trusting(named)
 }
 
 /// Returns the user's own configuration; an empty one if there is no file.

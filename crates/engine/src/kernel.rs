@@ -144,7 +144,7 @@ impl Kernel {
             connection.read(|view| Ok::<_, EngineError>(view.settings()?)).unwrap_or_default();
         let settings_now = settings.overlaid(&stored)?;
         let dialect = settings_now.profile.dialect();
-        let log = Log::new(&folder, settings_now.kept.log, dialect);
+        let log = Log::new(&trusted, settings_now.kept.log, dialect);
         connection.observe(log.observer());
         let generation = Arc::new(AtomicU64::new(connection.turns().generation()));
         for skipped in settings_now.subagents.skipped() {

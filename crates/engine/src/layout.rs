@@ -151,7 +151,31 @@ pub(crate) fn prepare(folder: &Path) -> Result<(), EngineError> {
         restrict(folder).map_err(failed)?;
     }
     fs::create_dir_all(folder.join(FRAMES)).map_err(failed)?;
-    keep_from_git(folder, folder.join(STATE).exists(), Some(PRESETS)).map_err(failed)
+    keep_from_git(folder, folder.join(STATE).exists(), Some(PRESETS)).map_err(failed)?;
+    if folder.join(PRESETS).is_dir() {
+        // Git would not see new ones among them.
+        drop(include_in_git(folder));
+    } else if let Some((project, within)) = place(folder) {
+        callstack_store::exclude_from_git(project, within);
+    }
+    Ok(())
+}
+
+/// Whether the `.gitignore` in the folder keeps git away from the files.
+pub(crate) fn is_kept_from_git(folder: &Path) -> bool {
+    callstack_store::is_kept_from_git(folder, Some(PRESETS))
+}
+
+/// Takes the folder out of what the repository around it ignores, if callstack has entered it there.
+pub(crate) fn include_in_git(folder: &Path) -> io::Result<()> {
+    let Some((project, within)) = place(folder) else { return Ok(()) };
+    callstack_store::include_in_git(project, within)
+}
+
+/// The project that a folder of the files lies in, and the folder's path in it.
+fn place(folder: &Path) -> Option<(&Path, &str)> {
+    let project = folder.parent()?.parent()?;
+    Some((project, folder.strip_prefix(project).ok()?.to_str()?))
 }
 
 fn make(folder: &Path) -> io::Result<()> {

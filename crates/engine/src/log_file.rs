@@ -8,13 +8,14 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use callstack_core::control::escape_json;
 use callstack_core::dialect::Dialect;
 use callstack_core::event::Event;
 use callstack_core::frame::FrameNum;
 use callstack_core::log_line::LogLine;
-use callstack_store::{open_plain, share_file_in};
+use callstack_store::{Trusted, open_plain, share_file_in};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -37,6 +38,7 @@ pub(crate) struct Log {
 
 #[derive(Debug)]
 struct Sink {
+    trusted: Arc<Trusted>,
     folder: PathBuf,
     enabled: bool,
     /// The prefix of each line, such as `[stack]`.
@@ -48,9 +50,10 @@ struct Sink {
 }
 
 impl Log {
-    pub(crate) fn new(folder: &Path, enabled: bool, dialect: Dialect) -> Self {
-        let (folder, prefix) = (folder.to_path_buf(), dialect.log_prefix());
-        let sink = Sink { folder, enabled, prefix, file: None, length: 0 };
+    pub(crate) fn new(trusted: &Arc<Trusted>, enabled: bool, dialect: Dialect) -> Self {
+        let (trusted, folder) = (Arc::clone(trusted), trusted.folder());
+        let prefix = dialect.log_prefix();
+        let sink = Sink { trusted, folder, enabled, prefix, file: None, length: 0 };
         Self { sink: Arc::new(Mutex::new(sink)) }
     }
 
@@ -138,6 +141,8 @@ impl Sink {
         let is_known = known.is_some();
         let (mut file, folder) = match known {
             Some(known) => known,
+            // A commit would take along what is written to a file that git tracks.
+            None if self.trusted.refuse_tracked(Duration::ZERO).is_err() => return Ok(()),
             None => (open(&path)?, File::open(&self.folder).ok()),
         };
         if is_known && file.metadata()?.len() < self.length {

@@ -14,7 +14,7 @@ use std::fs;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use callstack_core::dialect::Dialect;
 use callstack_core::event::Event;
@@ -22,7 +22,7 @@ use callstack_core::secrets::forms;
 use callstack_store::{StoreError, Trusted};
 
 use crate::background::{self, Background};
-use crate::error::EngineError;
+use crate::error::{EngineError, Kind};
 use crate::kernel::Env;
 use crate::kernel::connection::Connection;
 use crate::layout::{self, Durably, FRAMES, Present, STATE};
@@ -33,6 +33,8 @@ use crate::world::World;
 
 /// The file in the store's folder that a writer locks.
 const LOCK: &str = "files.lock";
+/// The longest time that a writer waits for git to finish a checkout.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Observes each change, and requests the files that it makes necessary.
 #[derive(Debug)]
@@ -208,7 +210,9 @@ impl Writer {
         for folder in &mut self.folders {
             if folder.is_wanted(project, spoken, &state) {
                 // A failure of one folder does not affect the other.
-                failed = folder.write(project, state.clone()).err().or(failed);
+                let untracked = folder.refuse_tracked(&self.ends.trusted, state.store.as_deref());
+                let written = untracked.and_then(|()| folder.write(project, state.clone()));
+                failed = written.err().or(failed);
             }
         }
         failed.map_or(Ok(()), Err)
@@ -255,6 +259,23 @@ impl Folder {
         let active = state.active_frame_id;
         self.known = Some(Known { stamp: stamp(&folder), frames, active, masked: true });
         Ok(())
+    }
+
+    /// Refuses a folder in which git tracks files, since a commit would take along what is written to them. If git
+    /// tracks only a `.gitignore` that has it see all files, those are deleted.
+    fn refuse_tracked(
+        &mut self,
+        trusted: &Trusted,
+        identity: Option<&str>,
+    ) -> Result<(), EngineError> {
+        let folder = self.path(trusted.project());
+        let paths = tracked(trusted, &folder)?;
+        let Some(first) = paths.first() else { return Ok(()) };
+        self.known = None;
+        if paths.iter().all(|path| path.ends_with(layout::IGNORE)) {
+            remove_from(&folder, identity)?;
+        }
+        Err(is_tracked(&folder, first))
     }
 
     /// Reads the folder. Files of another store or program are set aside.
@@ -319,6 +340,41 @@ impl Folder {
     }
 }
 
+/// Refuses the folder of the files if git tracks any in it, other than presets.
+pub(crate) fn check_untracked(trusted: &Trusted) -> Result<(), EngineError> {
+    let folder = layout::folder(trusted.project());
+    let paths = tracked(trusted, &folder)?;
+    paths.first().map_or(Ok(()), |first| Err(is_tracked(&folder, first)))
+}
+
+/// Returns the paths in a folder of the files that git tracks, other than presets and a `.gitignore` that keeps git away
+/// from the files.
+fn tracked(trusted: &Trusted, folder: &Path) -> Result<Vec<PathBuf>, EngineError> {
+    let project = trusted.project();
+    let within = folder.strip_prefix(project).unwrap_or(folder);
+    let mut paths = trusted.tracked_in(&within.to_string_lossy(), PATIENCE)?;
+    let (presets, ignore) = (within.join(layout::PRESETS), within.join(layout::IGNORE));
+    paths.retain(|path| {
+        let is_fine =
+            path.starts_with(&presets) || *path == ignore && layout::is_kept_from_git(folder);
+        !is_fine
+    });
+    Ok(paths)
+}
+
+fn is_tracked(folder: &Path, path: &Path) -> EngineError {
+    let message = format!(
+        "git tracks {}, and a commit would take along what is written there",
+        path.display()
+    );
+    let name = folder.file_name().unwrap_or_default().display();
+    EngineError::new(Kind::Unavailable, message).with_hint(format!(
+        "The files for other programs are not written in {}; frames themselves are safe in the store. `git rm -r \
+         --cached .opencode/{name}` takes it out of the repository; STACK_FILES=off does without these files.",
+        folder.display()
+    ))
+}
+
 /// Removes the files if they belong to the store with this identity, and nothing else. Returns whether they do; none
 /// where there are none. Those of the first generation go with them, and are kept without notice where they belong to
 /// another store.
@@ -331,6 +387,8 @@ pub(crate) fn remove(
     let older = layout::flame_folder(trusted.project());
     let lock = background::exclusive(&trusted.folder().join(LOCK), world)?;
     let removed = remove_from(&folder, identity)?;
+    // Where it can't be changed, the line does no harm.
+    drop(layout::include_in_git(&folder));
     let older_removed = remove_from(&older, identity)?;
     drop(lock);
     Ok(removed.or(older_removed.filter(|removed| *removed)))

@@ -61,6 +61,11 @@ impl ProjectFiles {
         self.logs.failure()
     }
 
+    /// Refuses the folder `.opencode/stack` if git tracks files in it that would be written.
+    pub(crate) fn check_untracked(&self) -> Result<(), EngineError> {
+        mirror::check_untracked(self.kernel.trusted())
+    }
+
     /// Removes the files of `.opencode/stack` if they are this store's, and returns whether they were; none where
     /// there are none.
     pub(crate) fn remove_files(&self) -> Result<Option<bool>, EngineError> {

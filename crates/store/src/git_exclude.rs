@@ -1,29 +1,29 @@
-//! The line by which the user's own git ignores a store, in `info/exclude` of the repository. A checkout may replace the
-//! `.gitignore` in the store, but not this file.
+//! Lines by which the user's own git ignores folders of callstack's, in `info/exclude` of the repository. A checkout may
+//! replace the `.gitignore` in such a folder, but not this file.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use tempfile::NamedTempFile;
+
 use crate::locate::FOLDER;
 use crate::plain::{open_plain, read_plain};
 
-/// The longest file that is read.
+/// The longest file that is read. A longer one is left alone.
 const LONGEST: u64 = 1024 * 1024;
-/// The line before ours, which tells it from one that the user wrote.
-const COMMENT: &[u8] = b"# the store of callstack";
 
-/// Has the repository that a project lies in ignore the project's store. Where that is not possible, the `.gitignore`
-/// in the store does so alone.
-pub(crate) fn add(project: &Path) {
-    drop(try_to_add(project));
+/// Has the repository that a project lies in ignore a folder of the project. Where that is not possible, the
+/// `.gitignore` in the folder does so alone.
+pub fn exclude_from_git(project: &Path, folder: &str) {
+    drop(try_to_add(project, folder));
 }
 
-fn try_to_add(project: &Path) -> io::Result<()> {
+fn try_to_add(project: &Path, folder: &str) -> io::Result<()> {
     let Some((root, git)) = repository(project) else { return Ok(()) };
-    let Some(line) = line_for(&root, project) else { return Ok(()) };
+    let Some(line) = line_for(&root, &project.join(folder)) else { return Ok(()) };
     let path = git.join("info/exclude");
-    let text = read_plain(&path, LONGEST)?.unwrap_or_default();
+    let text = read(&path)?.unwrap_or_default();
     if lines(&text).any(|it| it.trim_ascii_end() == line.as_bytes()) {
         return Ok(());
     }
@@ -40,37 +40,51 @@ fn try_to_add(project: &Path) -> io::Result<()> {
         // Others who share the repository read it, too.
         file.set_permissions(fs::metadata(git.join("HEAD"))?.permissions())?;
     }
-    let separator: &[u8] = if text.last().is_none_or(|byte| *byte == b'\n') { b"" } else { b"\n" };
-    file.write_all(&[separator, COMMENT, b"\n", line.as_bytes(), b"\n"].concat())
+    let separator = if text.last().is_none_or(|byte| *byte == b'\n') { "" } else { "\n" };
+    file.write_all(format!("{separator}{}\n{line}\n", comment(folder)).as_bytes())
 }
 
 /// Takes the line out again; the rest of the file stays as it is.
-pub(crate) fn remove(project: &Path) -> io::Result<()> {
+pub fn include_in_git(project: &Path, folder: &str) -> io::Result<()> {
     let Some((root, git)) = repository(project) else { return Ok(()) };
-    let Some(line) = line_for(&root, project) else { return Ok(()) };
+    let Some(line) = line_for(&root, &project.join(folder)) else { return Ok(()) };
     let path = git.join("info/exclude");
-    let Some(text) = read_plain(&path, LONGEST)? else { return Ok(()) };
+    let Some(text) = read(&path)? else { return Ok(()) };
     let all: Vec<&[u8]> = lines(&text).collect();
     let is_ours = |at: usize| {
-        all[at].trim_ascii_end() == COMMENT
+        all[at].trim_ascii_end() == comment(folder).as_bytes()
             && all.get(at + 1).is_some_and(|next| next.trim_ascii_end() == line.as_bytes())
     };
     let Some(at) = (0..all.len()).find(|at| is_ours(*at)) else { return Ok(()) };
-    let kept = [all[..at].concat(), all[at + 2..].concat()].concat();
-    let mut file = open_plain(OpenOptions::new().write(true).truncate(true), &path)?;
-    file.write_all(&kept)
+    let mut file = NamedTempFile::new_in(git.join("info"))?;
+    file.write_all(&[all[..at].concat(), all[at + 2..].concat()].concat())?;
+    file.as_file().set_permissions(fs::metadata(&path)?.permissions())?;
+    file.persist(&path).map(drop).map_err(|error| error.error)
+}
+
+/// The line before ours, which tells it from one that the user wrote.
+fn comment(folder: &str) -> &'static str {
+    if folder == FOLDER { "# the store of callstack" } else { "# the files of callstack" }
+}
+
+/// Reads the file; none if it is not there.
+fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
+    let text = read_plain(path, LONGEST + 1)?;
+    match &text {
+        Some(text) if text.len() as u64 > LONGEST => Err(io::ErrorKind::FileTooLarge.into()),
+        _ => Ok(text),
+    }
 }
 
 fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split_inclusive(|byte| *byte == b'\n')
 }
 
-/// The pattern for a project's store, from the root of its work tree; none for a path that is no text or has a line
-/// break.
-fn line_for(root: &Path, project: &Path) -> Option<String> {
-    let store = project.strip_prefix(root).ok()?.join(FOLDER);
-    let store = store.to_str().filter(|path| !path.contains(['\n', '\r']))?;
-    let escaped = store.chars().flat_map(|char| {
+/// The pattern for a folder, from the root of its work tree; none for a path that is no text or has a line break.
+fn line_for(root: &Path, folder: &Path) -> Option<String> {
+    let folder = folder.strip_prefix(root).ok()?;
+    let folder = folder.to_str().filter(|path| !path.contains(['\n', '\r']))?;
+    let escaped = folder.chars().flat_map(|char| {
         let escape = matches!(char, '*' | '?' | '[' | '\\').then_some('\\');
         escape.into_iter().chain([char])
     });
@@ -102,6 +116,16 @@ fn of_file(root: &Path, file: &Path) -> Option<PathBuf> {
     let above = root.parent()?.ancestors();
     let modules = above.map(|folder| folder.join(".git/modules")).find(|it| it.is_dir())?;
     folder.starts_with(fs::canonicalize(modules).ok()?).then_some(folder)
+}
+
+/// The folder in which git keeps the index of a work tree; none if the folder is not the root of one.
+pub(crate) fn git_folder(root: &Path) -> Option<PathBuf> {
+    let git = root.join(".git");
+    let kind = fs::metadata(&git).ok()?;
+    if kind.is_dir() {
+        return Some(git);
+    }
+    Some(root.join(read_line(&git)?.strip_prefix("gitdir: ")?))
 }
 
 #[cfg(unix)]

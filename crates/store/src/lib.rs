@@ -58,9 +58,11 @@ pub use delegations::StoredDelegation;
 pub use error::{Damage, StoreError, Unrestorable};
 pub use feed::{EventBatch, EventCursor, InvalidCursor, LoggedEvent};
 pub use frames::{Beside, SiblingCandidates, StatusCounts};
+pub use git_exclude::{exclude_from_git, include_in_git};
 pub use guard::Guard;
 pub use locate::{
-    DATABASE, FOLDER, find, keep_from_git, last_written, prepare, project_root, restrict,
+    DATABASE, FOLDER, find, is_kept_from_git, keep_from_git, last_written, prepare, project_root,
+    restrict,
 };
 pub use logs::{LOGS, LogDue, log_path};
 pub use masks::StoredMask;

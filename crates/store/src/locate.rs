@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use crate::error::StoreError;
-use crate::git_exclude;
+use crate::git_exclude::exclude_from_git;
 use crate::plain::open_plain;
 use crate::trust::Distrust;
 
@@ -98,7 +98,7 @@ pub fn prepare(project: &Path) -> Result<PathBuf, StoreError> {
     }
     // A read-only store stays usable without it.
     drop(keep_from_git(&folder, folder.join(DATABASE).exists(), None));
-    git_exclude::add(project);
+    exclude_from_git(project, FOLDER);
     Ok(folder)
 }
 
@@ -115,17 +115,26 @@ pub(crate) fn keep_from_git_again(folder: &Path) {
 /// track files that will be made there.
 pub fn keep_from_git(folder: &Path, is_used: bool, shared: Option<&str>) -> io::Result<()> {
     let ignore = folder.join(".gitignore");
-    let shared = shared.map(|name| format!("!/{name}/\n!/{name}/**\n"));
-    let text = format!("*\n{}", shared.unwrap_or_default());
     let mut how = OpenOptions::new();
     if fs::symlink_metadata(&ignore).is_err() {
         how.create_new(true);
-    } else if is_used || read(&ignore).is_ok_and(|found| found == text || ignores_all(&found)) {
+    } else if is_used || is_kept_from_git(folder, shared) {
         return Ok(());
     } else {
         how.truncate(true);
     }
-    open_plain(how.write(true), &ignore)?.write_all(text.as_bytes())
+    open_plain(how.write(true), &ignore)?.write_all(ignoring_but(shared).as_bytes())
+}
+
+/// Whether the `.gitignore` in a folder has git ignore everything in it, but for the folder `shared`.
+pub fn is_kept_from_git(folder: &Path, shared: Option<&str>) -> bool {
+    let found = read(&folder.join(".gitignore"));
+    found.is_ok_and(|found| found == ignoring_but(shared) || ignores_all(&found))
+}
+
+fn ignoring_but(shared: Option<&str>) -> String {
+    let shared = shared.map(|name| format!("!/{name}/\n!/{name}/**\n"));
+    format!("*\n{}", shared.unwrap_or_default())
 }
 
 fn read(path: &Path) -> io::Result<String> {

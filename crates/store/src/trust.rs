@@ -14,6 +14,7 @@ mod refusal;
 mod settle;
 mod store_folder;
 mod take_over;
+mod tracked;
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -24,7 +25,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::error::StoreError;
-use crate::git_exclude;
+use crate::git_exclude::include_in_git;
 use crate::kept;
 use crate::locate::{DATABASE, FOLDER, is_ignoring_all, prepare};
 use crate::plain::read_plain;
@@ -44,8 +45,8 @@ pub use take_over::TakenOver;
 /// The file in a store's folder that holds the store's id.
 pub(crate) const ID: &str = "id";
 
-/// Lists the paths in a project's store that git tracks, or says why it can't be found out.
-type ListTracked = dyn Fn(&Path) -> Result<Vec<PathBuf>, String> + Send + Sync;
+/// Lists the paths in a folder of a project that git tracks, or says why it can't be found out.
+type ListTracked = dyn Fn(&Path, &str) -> Result<Vec<PathBuf>, String> + Send + Sync;
 
 /// The record of stores in the user's state folder, and everything else that decides whether a store may be opened.
 #[derive(Clone)]
@@ -53,6 +54,7 @@ pub struct Registry {
     records: Records,
     named: Vec<PathBuf>,
     tracked: Arc<ListTracked>,
+    answers: tracked::Answers,
 }
 
 impl fmt::Debug for Registry {
@@ -62,13 +64,14 @@ impl fmt::Debug for Registry {
 }
 
 impl Registry {
-    /// The record in the user's state folder. `tracked` lists the paths in a project's store that git
+    /// The record in the user's state folder. `tracked` lists the paths in a folder of a project that git
     /// tracks; it is asked only where the project lies in a work tree.
     pub fn new(
         state: &Path,
-        tracked: impl Fn(&Path) -> Result<Vec<PathBuf>, String> + Send + Sync + 'static,
+        tracked: impl Fn(&Path, &str) -> Result<Vec<PathBuf>, String> + Send + Sync + 'static,
     ) -> Self {
-        Self { records: Records::at(state), named: Vec::new(), tracked: Arc::new(tracked) }
+        let (tracked, answers) = (Arc::new(tracked), Arc::default());
+        Self { records: Records::at(state), named: Vec::new(), tracked, answers }
     }
 
     /// Trusts the stores of these projects without a record, for containers and continuous integration.
@@ -216,7 +219,7 @@ impl Registry {
         }
         deleted?;
         // Where it can't be changed, the line does no harm.
-        drop(git_exclude::remove(&trusted.project));
+        drop(include_in_git(&trusted.project, FOLDER));
         // Else the next start would put back what one of them keeps.
         for earlier in self.records.all()?.into_iter().filter(|it| it.project == trusted.project) {
             let states = self.records.folder_of(&earlier.id);
@@ -233,21 +236,21 @@ impl Registry {
     }
 
     fn check_tracked(&self, project: &Path) -> Result<(), StoreError> {
-        let paths = self.tracked(project)?;
+        let paths = self.tracked(project, FOLDER)?;
         if paths.is_empty() {
             return Ok(());
         }
         Err(Distrust::Tracked { project: project.to_path_buf(), paths }.into())
     }
 
-    /// The paths in the store that git tracks. That it tracks the file by which it ignores the store does
-    /// no harm, as long as that ignores all of it.
-    fn tracked(&self, project: &Path) -> Result<Vec<PathBuf>, StoreError> {
+    /// The paths in a folder that git tracks. That it tracks the file by which it ignores the store does no harm, as
+    /// long as that ignores all of it.
+    fn tracked(&self, project: &Path, folder: &str) -> Result<Vec<PathBuf>, StoreError> {
         if !project.ancestors().any(|folder| folder.join(".git").exists()) {
             return Ok(Vec::new());
         }
-        let unknown = |why| Distrust::Unclear { project: project.to_path_buf(), why };
-        let mut paths = (self.tracked)(project).map_err(unknown)?;
+        let unknown = |why| Distrust::Unclear { folder: project.join(folder), why };
+        let mut paths = (self.tracked)(project, folder).map_err(unknown)?;
         let ignore = Path::new(FOLDER).join(".gitignore");
         // In a new store it gives way.
         let is_used = project.join(FOLDER).join(DATABASE).exists();

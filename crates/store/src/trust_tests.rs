@@ -29,7 +29,7 @@ impl Home {
 
     /// A registry of a user in whose projects git tracks nothing.
     fn registry(&self) -> Registry {
-        Registry::new(&self.state, |_| Ok(Vec::new()))
+        Registry::new(&self.state, |_, _| Ok(Vec::new()))
     }
 
     fn project(&self, name: &str) -> PathBuf {
@@ -224,7 +224,7 @@ fn a_store_that_git_tracks_is_refused() {
     let says = |answer: Result<Vec<&'static str>, &'static str>| {
         let paths = answer.map(|it| it.into_iter().map(PathBuf::from).collect());
         let answer: Result<Vec<PathBuf>, String> = paths.map_err(str::to_owned);
-        Registry::new(&home.state, move |_| answer.clone())
+        Registry::new(&home.state, move |_, _| answer.clone())
     };
     let tracking = || says(Ok(vec![".callstack/.gitignore", ".callstack/callstack.db"]));
     // Git is not asked where there is no repository.

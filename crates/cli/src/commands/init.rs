@@ -18,6 +18,7 @@ use crate::project::open_with;
 use crate::slash_files;
 use crate::tui_plugin;
 use crate::user::{self, registry};
+use crate::wording::for_a_terminal;
 
 /// Let an agent work in frames, in this project
 ///
@@ -82,6 +83,8 @@ pub(crate) struct Installed {
     interface: tui_plugin::Change,
     store: PathBuf,
     begun: Begun,
+    /// Why git does not ignore the files for other programs.
+    tracked: Option<EngineError>,
 }
 
 /// How an installation found the project's store.
@@ -116,18 +119,23 @@ pub(crate) fn install(registry: &Registry, project: &Path) -> Result<Installed, 
         (false, 0) => Begun::New,
         (false, _) => Begun::PutBack,
     };
+    let tracked = engine.check_files_untracked().err();
     drop(engine);
     let plugin = plugin::install(project)?;
     let commands = slash_files::install(project)?;
     let interface = tui_plugin::install(project)?;
-    Ok(Installed { plugin, commands, interface, store, begun })
+    Ok(Installed { plugin, commands, interface, store, begun, tracked })
 }
 
 fn print_installed(project: &Path, output: &mut Output) -> Result<(), CommandError> {
     // This comes first, so that a program that plugins can't find leaves the project as it was.
     let binary = binary::record()?;
-    let Installed { plugin: outcome, commands, interface, store, begun } =
+    let Installed { plugin: outcome, commands, interface, store, begun, tracked } =
         install(&registry()?, project)?;
+    if let Some(error) = &tracked {
+        let hint = error.hint.as_ref().map(for_a_terminal).unwrap_or_default();
+        output.remark(&format!("{}. {hint}", error.message));
+    }
     let value = json!({
         "project": path_text(project),
         "plugin": {"path": path_text(&plugin::path(project)), "change": outcome.as_str()},
@@ -149,7 +157,10 @@ fn print_installed(project: &Path, output: &mut Output) -> Result<(), CommandErr
         if project.ancestors().any(|folder| folder.join(".git").exists()) {
             let advice = "Commit what is new in .opencode if others work here with callstack, too.";
             page.put(PLAIN, advice).end();
-            page.put(PLAIN, "Git ignores the rest: .callstack and .opencode/stack.").end();
+            if tracked.is_none() {
+                let rest = "Git ignores the rest: .callstack and .opencode/stack.";
+                page.put(PLAIN, rest).end();
+            }
         }
         let next = "Restart OpenCode in this project. `callstack tree` shows what its agent does.";
         page.put(PLAIN, next).end();

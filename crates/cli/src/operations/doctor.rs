@@ -294,6 +294,9 @@ fn store(report: &mut DoctorOutput, engine: &Engine, rebuild: bool) -> Result<()
         let text = format!("files can't be rolled back: {}", error.message);
         report.remark(text, &error.hint.as_ref().map(for_a_terminal).unwrap_or_default());
     }
+    if let Err(error) = engine.check_files_untracked() {
+        report.remark(error.message, &error.hint.as_ref().map(for_a_terminal).unwrap_or_default());
+    }
     if rebuild {
         let done = engine.rebuild()?;
         let read = done.events - done.omitted.events.len() as u64;

@@ -1,11 +1,149 @@
-//! Git doesn't see a store, whatever a branch brings: `info/exclude` of the repository names it.
+//! No commit takes along what callstack writes, whatever a branch brings: `info/exclude` of the repository names the
+//! folders, and nothing is written to what git tracks.
 
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use super::kept::{git, with_branch};
+use serde_json::json;
+
+use super::kept::{git, push_in, with_branch};
+use super::killed::process::Process;
 use super::test_env::TestEnv;
+
+/// Returns what git prints about the project.
+fn printed(desk: &TestEnv, args: &[&str]) -> String {
+    let mut command = desk.sealed.command_in(&desk.project(), "git");
+    command.args(args);
+    desk.sealed.run("git", command, Duration::from_secs(30)).unwrap().stdout
+}
+
+/// A branch that is checked out under a live agent tracks the logs that callstack writes.
+#[test]
+fn logs_that_a_branch_tracks_are_not_written() {
+    let desk = with_branch(|desk| {
+        let store = desk.project().join(".callstack");
+        fs::create_dir_all(store.join("logs")).unwrap();
+        fs::write(store.join("callstack.log"), "theirs\n").unwrap();
+        for frame in 1..9 {
+            fs::write(store.join(format!("logs/f{frame}.md")), "theirs\n").unwrap();
+        }
+    });
+    let mut process = Process::start(&desk, None);
+    let pop = |process: &mut Process, results: &str| {
+        let call = json!({"name": "stack_frame_pop", "session": "ses_a", "message": format!("msg_{results}"),
+            "call": format!("call_{results}"), "agent": "build", "args": {"results": results}});
+        process.ask("tool", &call).unwrap();
+    };
+    push_in(&mut process, "first");
+    pop(&mut process, "done");
+    push_in(&mut process, "newest");
+    let logs = desk.project().join(".callstack/logs");
+    let begun = Instant::now();
+    while fs::read_dir(&logs).unwrap().count() < 2 {
+        assert!(begun.elapsed() < Duration::from_secs(30), "the log is not written");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    git(&desk, "checkout -q theirs");
+    pop(&mut process, "confidential");
+    assert!(process.close());
+    assert_eq!(printed(&desk, &["status", "--porcelain"]), "");
+    git(&desk, "checkout -q -");
+    let shown = desk.ok(&["tree", "--all"]);
+    assert!(shown.contains("newest") && shown.contains("confidential"), "{shown}");
+    let mut process = Process::start(&desk, None);
+    push_in(&mut process, "more");
+    assert!(process.close());
+    let log = fs::read_to_string(logs.join("f1.md")).unwrap();
+    assert!(!log.contains("theirs"), "{log}");
+}
+
+/// A cloned repository tracks the file that callstack would write for other programs.
+#[test]
+fn files_that_git_tracks_are_not_written() {
+    let desk = TestEnv::without_store();
+    let stack = desk.project().join(".opencode/stack");
+    fs::create_dir_all(stack.join("frames")).unwrap();
+    let theirs = r#"{"version":1,"frames":{},"rootFrameIDs":[],"updatedAt":0}"#;
+    fs::write(stack.join("state.json"), theirs).unwrap();
+    desk.sealed.git_init().unwrap();
+    let said = desk.run(&["init", "opencode"]);
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    assert!(said.stderr.contains("git tracks .opencode/stack/state.json"), "{}", said.stderr);
+    assert!(!said.stdout.contains("Git ignores the rest"), "{}", said.stdout);
+    desk.ok(&["push", "real", "-c", "it is there"]);
+    desk.ok(&["pop", "-r", "confidential"]);
+    assert_eq!(printed(&desk, &["diff", "--name-only"]), "");
+    assert_eq!(fs::read_to_string(stack.join("state.json")).unwrap(), theirs);
+    assert!(desk.ok(&["doctor"]).contains("git tracks .opencode/stack/state.json"));
+    git(&desk, "rm -rq --cached .opencode/stack");
+    desk.ok(&["push", "more", "-c", "it is there"]);
+    let state = fs::read_to_string(stack.join("state.json")).unwrap();
+    assert!(state.contains("confidential"), "{state}");
+}
+
+/// A branch has git see the files for other programs.
+#[test]
+fn a_branch_that_brings_the_files_gitignore_uncovers_nothing() {
+    for is_excluded in [true, false] {
+        let desk = with_branch(|desk| {
+            let stack = desk.project().join(".opencode/stack");
+            fs::create_dir_all(&stack).unwrap();
+            fs::write(stack.join(".gitignore"), "!*\n").unwrap();
+        });
+        desk.ok(&["init", "opencode"]);
+        desk.ok(&["push", "more", "-c", "it is there"]);
+        let state = desk.project().join(".opencode/stack/state.json");
+        assert!(state.exists());
+        if !is_excluded {
+            fs::write(desk.project().join(".git/info/exclude"), "").unwrap();
+        }
+        git(&desk, "checkout -q theirs");
+        if !is_excluded {
+            desk.ok(&["push", "another", "-c", "it is there"]);
+            assert!(!state.exists(), "git sees it");
+        }
+        git(&desk, "add -A");
+        let staged = printed(&desk, &["diff", "--cached", "--name-only"]);
+        assert!(!staged.contains("stack/state.json"), "{is_excluded}: {staged}");
+        assert!(!staged.contains("stack/frames"), "{is_excluded}: {staged}");
+        git(&desk, "reset -q");
+        git(&desk, "checkout -qf -");
+        desk.ok(&["push", "last", "-c", "it is there"]);
+        assert!(fs::read_to_string(&state).unwrap().contains("last"));
+    }
+}
+
+/// Presets are the project's own, and may be shared.
+#[test]
+fn git_sees_presets() {
+    let desk = TestEnv::without_store();
+    desk.sealed.git_init().unwrap();
+    desk.ok(&["init", "opencode"]);
+    desk.ok(&["push", "real", "-c", "it is there"]);
+    let exclude = || fs::read_to_string(desk.project().join(".git/info/exclude")).unwrap();
+    assert!(exclude().contains("/.opencode/stack/\n"), "{}", exclude());
+    let presets = desk.project().join(".opencode/stack/presets");
+    fs::create_dir(&presets).unwrap();
+    fs::write(presets.join("ours.toml"), "").unwrap();
+    desk.ok(&["push", "more", "-c", "it is there"]);
+    let seen = printed(&desk, &["status", "--porcelain", "--untracked-files=all"]);
+    assert!(seen.contains("stack/presets/ours.toml"), "{seen}");
+    assert!(!seen.contains("stack/state.json"), "{seen}");
+}
+
+#[test]
+fn a_long_list_of_exclusions_stays_as_it_is() {
+    let desk = TestEnv::without_store();
+    desk.sealed.git_init().unwrap();
+    let exclude = desk.project().join(".git/info/exclude");
+    fs::create_dir_all(exclude.parent().unwrap()).unwrap();
+    let long = "generated/file\n".repeat(100_000) + "# the store of callstack\n/.callstack/\n";
+    fs::write(&exclude, &long).unwrap();
+    desk.ok(&["push", "--here", "real", "-c", "it is there"]);
+    desk.ok(&["init", "opencode", "--remove", "--with-store", "--yes"]);
+    assert!(fs::read_to_string(&exclude).unwrap() == long);
+}
 
 /// A branch brings a `.gitignore` of the store, and takes it away again: the store is in no commit.
 #[test]
@@ -19,10 +157,8 @@ fn a_branch_that_brings_the_stores_gitignore_uncovers_nothing() {
         for branch in ["theirs", "-"] {
             git(&desk, &format!("checkout -qf {branch}"));
             git(&desk, "add -A");
-            let mut command = desk.sealed.command_in(&desk.project(), "git");
-            command.args(["diff", "--cached", "--name-only"]);
-            let said = desk.sealed.run("git", command, Duration::from_secs(30)).unwrap();
-            assert!(!said.stdout.contains(".callstack/"), "{text:?}: {}", said.stdout);
+            let staged = printed(&desk, &["diff", "--cached", "--name-only"]);
+            assert!(!staged.contains(".callstack/"), "{text:?}: {staged}");
         }
         assert!(desk.ok(&["tree"]).contains("real"), "{text:?}");
     }

@@ -68,7 +68,7 @@ fn shows(desk: &TestEnv, titles: &[&str]) {
 }
 
 /// Has the agent of a process push a frame.
-fn push_in(process: &mut Process, title: &str) {
+pub(crate) fn push_in(process: &mut Process, title: &str) {
     let said = json!({"session": "ses_a", "message": "msg_0", "text": "Go on"});
     process.ask("message", &said).unwrap();
     let call = json!({"name": "stack_frame_push", "session": "ses_a", "message": format!("msg_{title}"),

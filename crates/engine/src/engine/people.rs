@@ -103,6 +103,12 @@ impl Engine {
         self.project_files.files_failure()
     }
 
+    /// Refuses the folder `.opencode/stack` if git tracks files in it that would be written: a commit would take them
+    /// along.
+    pub fn check_files_untracked(&self) -> Result<(), EngineError> {
+        self.project_files.check_untracked()
+    }
+
     /// Why logs were last not written, until they are.
     pub fn logs_failure(&self) -> Option<EngineError> {
         self.project_files.logs_failure()

@@ -8,6 +8,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use callstack_core::control::escape_text;
 use callstack_core::event::Event;
@@ -27,6 +28,8 @@ use crate::world::World;
 const LOOKED_AT: u32 = 200;
 /// The file in the store's folder that a writer locks.
 const LOCK: &str = "logs.lock";
+/// The longest time that a writer waits for git to finish a checkout.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Observes each change, and requests the logs that it makes necessary.
 #[derive(Debug)]
@@ -97,6 +100,7 @@ struct Writer {
 
 impl Writer {
     fn write(&mut self, look: bool) -> Result<(), EngineError> {
+        self.trusted.refuse_tracked(PATIENCE)?;
         let connection = match &self.connection {
             Some(connection) => connection,
             None => self.connection.insert(Connection::another(&self.trusted)?),

@@ -33,7 +33,7 @@ impl User {
     }
 
     fn registry(&self) -> Registry {
-        Registry::new(&self.root().join("state"), |_| Ok(Vec::new()))
+        Registry::new(&self.root().join("state"), |_, _| Ok(Vec::new()))
     }
 
     fn admit(&self, project: &str) -> Trusted {

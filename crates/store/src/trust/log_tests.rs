@@ -37,7 +37,7 @@ impl User {
     }
 
     fn registry(&self) -> Registry {
-        Registry::new(&self.root().join("state"), |_| Ok(Vec::new()))
+        Registry::new(&self.root().join("state"), |_, _| Ok(Vec::new()))
     }
 
     /// The file of the state folder that holds the mark.

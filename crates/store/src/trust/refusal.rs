@@ -47,10 +47,10 @@ pub enum Distrust {
         paths: Vec<PathBuf>,
     },
     /// It can't be found out whether git tracks paths in it.
-    #[error("it is not known whether git tracks paths in {}: {why}", .project.join(FOLDER).display())]
+    #[error("it is not known whether git tracks paths in {}: {why}", .folder.display())]
     Unclear {
-        /// The project it lies in.
-        project: PathBuf,
+        /// The store's folder, or another one that callstack writes to.
+        folder: PathBuf,
         /// The message of git.
         why: String,
     },
@@ -133,8 +133,9 @@ impl Distrust {
                  repository. Where a branch brought it, check out another one. Delete the folder {FOLDER} only if \
                  callstack has never worked here: it holds what is yours."
             ),
-            Self::Unclear { .. } => {
-                format!("{unused} Have `git ls-files {FOLDER}` work there, and try again.")
+            Self::Unclear { folder, .. } => {
+                let name = folder.file_name().unwrap_or_default().display();
+                format!("{unused} Have `git ls-files {name}` work there, and try again.")
             }
             Self::Link { .. } => {
                 format!("{unused} A store holds no links out of it: remove it.")
