@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior};
 
 use crate::error::{Damage, StoreError, at};
 use crate::trust::DatabaseKey;
@@ -62,13 +62,12 @@ pub(crate) fn check_ours(connection: &Connection, path: &Path) -> Result<(), Sto
 
 /// Refuses a database with triggers or views, which callstack makes none of: they would change what is stored.
 pub(crate) fn refuse_code(connection: &Connection, path: &Path) -> Result<(), StoreError> {
-    let code = "SELECT count(*) FROM sqlite_schema WHERE type IN ('trigger', 'view')";
-    let found: i64 =
-        connection.query_row(code, [], |row| row.get(0)).map_err(|source| at(path, source))?;
-    if found > 0 {
-        return Err(Distrust::OtherDatabase { path: path.to_path_buf() }.into());
+    let code = "SELECT type, name FROM sqlite_schema WHERE type IN ('trigger', 'view') LIMIT 1";
+    let found = connection.query_row(code, [], |row| Ok((row.get(0)?, row.get(1)?))).optional();
+    match found.map_err(|source| at(path, source))? {
+        Some((kind, name)) => Err(Distrust::Code { path: path.to_path_buf(), kind, name }.into()),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// Checks a store that can only be read: it can't be migrated.

@@ -172,6 +172,24 @@ fn a_key_is_read_from_a_table_only() {
     is_refused(user.open("mine"));
 }
 
+/// It may come from a program for looking at databases, or change what is stored.
+#[test]
+fn a_view_or_a_trigger_is_refused_by_its_name() {
+    for (kind, code) in [
+        ("view", "CREATE VIEW recent AS SELECT * FROM events"),
+        ("trigger", "CREATE TRIGGER recent AFTER INSERT ON events BEGIN SELECT 1; END"),
+    ] {
+        let user = User::new();
+        let other = Connection::open(user.database("mine")).unwrap();
+        other.execute_batch(code).unwrap();
+        let error = user.open("mine").unwrap_err().to_string();
+        assert!(error.contains(&format!("has the {kind} \"recent\"")), "{error}");
+        other.execute_batch(&format!("DROP {kind} recent")).unwrap();
+        drop(other);
+        assert_eq!(revision(&user.open("mine").unwrap()), 1);
+    }
+}
+
 #[test]
 fn projects_that_are_named_are_not_asked() {
     let user = User::new();

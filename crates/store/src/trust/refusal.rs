@@ -35,6 +35,16 @@ pub enum Distrust {
         /// The journal.
         path: PathBuf,
     },
+    /// Its database has a trigger or a view, which would change what is stored.
+    #[error("{} has the {kind} {name:?}, which callstack did not make", .path.display())]
+    Code {
+        /// The database.
+        path: PathBuf,
+        /// `trigger` or `view`.
+        kind: String,
+        /// Its name.
+        name: String,
+    },
     /// Git tracks paths in it, so that a checkout may replace them.
     #[error(
         "git tracks {}{} in {}", .paths.first().map_or(Path::new(FOLDER), PathBuf::as_path).display(),
@@ -127,6 +137,10 @@ impl Distrust {
             Self::Journal { .. } => format!(
                 "{unused} If a checkout brought it, delete it. If a program such as a `sqlite3` shell was cut off while \
                  it wrote to the database, open that with it once."
+            ),
+            Self::Code { kind, .. } => format!(
+                "If you made the {kind}, such as with a database browser, drop it there. Otherwise put a backup in the \
+                 place of the database."
             ),
             Self::Tracked { .. } => format!(
                 "{unused} A store is never committed: `git rm -r --cached {FOLDER}` takes it out of the \
