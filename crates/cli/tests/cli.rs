@@ -46,6 +46,8 @@ mod secrets;
 #[cfg(unix)]
 mod serve;
 mod settings;
+#[cfg(unix)]
+mod shared;
 mod shown;
 #[cfg(unix)]
 mod special;

@@ -136,7 +136,7 @@ impl Kernel {
         world: Box<dyn World>,
     ) -> Result<Self, EngineError> {
         let (project, folder) = (trusted.project().to_path_buf(), trusted.folder());
-        callstack_store::prepare(&project)?;
+        trusted.prepare()?;
         let connection = Connection::open(&trusted)?;
         let trusted = Arc::new(trusted);
         // A store that can't be read reports that at the next call that needs it.

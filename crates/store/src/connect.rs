@@ -20,6 +20,7 @@ use crate::handle::{FileId, Handle, LogFiles};
 use crate::kept;
 use crate::presence::{Absence, Presence, id, logs_at};
 use crate::schema;
+use crate::sharing::end_sharing;
 use crate::trust::{self, DatabaseKey, LogKey, LogMark, LogOrigin, Trusted};
 use checks::{check_beginning, refuse_journal};
 
@@ -157,6 +158,7 @@ impl DerefMut for Open {
 /// anything but its key is read.
 pub(crate) fn connect(path: &Path, trusted: Option<&Trusted>) -> Result<Open, StoreError> {
     let failed = |source| at(path, source);
+    end_sharing(path);
     let expected = expected_key(trusted)?;
     let Some(handle) = writable(path)? else {
         return Err(StoreError::ReadOnly { path: path.to_path_buf() });
@@ -249,6 +251,7 @@ pub(crate) fn connect_read_only(
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
         | OpenFlags::SQLITE_OPEN_URI
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    end_sharing(path);
     let expected = expected_key(trusted)?;
     let plain = || {
         let connection = Connection::open_with_flags(path, flags)?;

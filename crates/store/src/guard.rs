@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use crate::checkpoint::Stamp;
 use crate::locate::keep_from_git_again;
+use crate::sharing::end_sharing;
 use crate::store::Store;
 
 /// The time between two looks.
@@ -85,6 +86,7 @@ fn check_once_more(store: &Weak<Store>) {
 
 fn check(store: &Weak<Store>) {
     let Some(store) = store.upgrade() else { return };
+    end_sharing(store.path());
     if store.is_disturbed() && store.check_files().is_err() {
         // The next use of the store says what is wrong. What this process holds is kept in case that it gets SIGKILL.
         store.save();

@@ -22,7 +22,9 @@ use crate::restore::copied;
 use crate::sharing::mode_of;
 use crate::trust::Trusted;
 
-pub(crate) use put_back::{can_return, can_return_now, link_to_log, put_back, put_log_back};
+pub(crate) use put_back::{
+    can_return, can_return_now, link_to_log, put_back, put_log_back, returning,
+};
 
 /// The link to the database, in the store's folder there. SQLite finds the one to the log by its name.
 pub(crate) const KEPT: &str = "callstack.db";

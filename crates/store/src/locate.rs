@@ -1,6 +1,6 @@
 //! The store that a working directory belongs to.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
@@ -8,6 +8,7 @@ use std::time::UNIX_EPOCH;
 use crate::error::StoreError;
 use crate::git_exclude::exclude_from_git;
 use crate::plain::open_plain;
+use crate::sharing::{is_shared, share_folder};
 use crate::trust::Distrust;
 
 /// The folder of a store, inside the project.
@@ -76,12 +77,26 @@ pub fn last_written(project: &Path) -> Option<i64> {
 /// is restricted before a store is made in it, and whenever everybody may read it: a store that is shared with a
 /// group stays shared. No link is followed.
 pub fn prepare(project: &Path) -> Result<PathBuf, StoreError> {
+    prepare_for(project, None)
+}
+
+/// The same where a database is restored: a folder that is made now is for those who may use that, and one that a group
+/// shares stays shared with it. The owner may have ended the sharing by the mode of the folder.
+pub(crate) fn prepare_for(
+    project: &Path,
+    restored: Option<&Metadata>,
+) -> Result<PathBuf, StoreError> {
     let folder = project.join(FOLDER);
     let failed = |source| StoreError::Io { path: folder.clone(), source };
     match fs::symlink_metadata(&folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             // Another process may make it at the same time.
-            private(&folder).map_err(failed)?;
+            if private(&folder).map_err(failed)?
+                && let Some(database) = restored
+            {
+                // Until somebody shares it, it is its owner's alone.
+                drop(share_folder(&folder, database));
+            }
         }
         Err(error) => return Err(failed(error)),
         Ok(metadata) if metadata.is_symlink() => {
@@ -90,7 +105,10 @@ pub fn prepare(project: &Path) -> Result<PathBuf, StoreError> {
         Ok(metadata) if !metadata.is_dir() => {
             return Err(failed(io::ErrorKind::AlreadyExists.into()));
         }
-        Ok(_) if !folder.join(DATABASE).exists() || is_open_to_all(&folder) => {
+        Ok(_)
+            if is_open_to_all(&folder)
+                || !(folder.join(DATABASE).exists() || restored.is_some_and(is_shared)) =>
+        {
             // A folder of somebody else is theirs to decide on.
             drop(restrict(&folder));
         }
@@ -152,11 +170,12 @@ fn ignores_all(text: &str) -> bool {
         && !text.lines().any(|line| line.starts_with('!'))
 }
 
-/// Makes a folder in one that is there: a project that has just been moved away is not made again.
-fn private(folder: &Path) -> io::Result<()> {
+/// Makes a folder in one that is there, since a project that has just been moved away is not made again. Returns false
+/// if another process was quicker.
+fn private(folder: &Path) -> io::Result<bool> {
     match fs::create_dir(folder) {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
-        _ => restrict(folder),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+        made => made.and_then(|()| restrict(folder)).map(|()| true),
     }
 }
 

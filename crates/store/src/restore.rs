@@ -19,11 +19,11 @@ use crate::error::{Damage, StoreError, Unrestorable, at};
 use crate::handle::{FileId, Handle};
 use crate::history::History;
 use crate::kept;
-use crate::locate::prepare;
+use crate::locate::prepare_for;
 use crate::plain::open_plain;
 use crate::presence::{Absence, beside, id, logs_at};
 use crate::schema;
-use crate::sharing::{share, share_folder};
+use crate::sharing::share;
 use crate::trust::{self, Distrust, LogOrigin, Trusted};
 use crate::write_turns::Turns;
 
@@ -84,7 +84,7 @@ fn unmarked(
     open: &mut Open,
 ) -> Result<Restored, StoreError> {
     if let Some(trusted) = trusted {
-        trusted.settle(true)?;
+        trusted.settle(true, None)?;
     }
     if let (_, Some(presence)) = open.parts() {
         presence.accept_mark(path);
@@ -106,17 +106,13 @@ fn restore_from(
     if !project.is_dir() {
         return Err(gone(Unrestorable::NoProject));
     }
+    let owner = open.metadata();
     if let Some(trusted) = trusted {
         let is_own = !matches!(absence, Absence::Missing | Absence::Replaced);
-        trusted.settle(is_own).map_err(failed)?;
+        trusted.settle(is_own, owner.as_ref()).map_err(failed)?;
     }
     wait_until_still(path);
-    prepare(project).map_err(failed)?;
-    let owner = open.metadata();
-    if let Some(owner) = &owner {
-        // A folder of another member of the group is theirs.
-        drop(share_folder(folder, owner));
-    }
+    prepare_for(project, owner.as_ref()).map_err(failed)?;
     let alone = alone(&folder.join(LOCK)).map_err(failed)?;
     if let Some(owner) = &owner {
         share(&alone, owner);

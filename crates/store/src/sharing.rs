@@ -5,9 +5,12 @@ use std::fs::{self, File, Metadata};
 use std::io;
 use std::path::Path;
 
+use crate::checkpoint::NOTE;
 use crate::locate::DATABASE;
 #[cfg(unix)]
 use crate::locate::open_folder;
+use crate::presence::beside;
+use crate::trust::MARK;
 
 /// Lets whoever may use the database in the folder `store` use a file in that folder.
 pub fn share_file_in(store: &Path, file: &File) {
@@ -63,13 +66,12 @@ pub(crate) fn share(_file: &File, _database: &Metadata) {}
 #[cfg(unix)]
 pub(crate) fn share_folder(folder: &Path, database: &Metadata) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, fchown};
-    const GROUP: u32 = 0o060;
     let folder = open_folder(folder)?;
     if folder.metadata()?.uid() != database.uid() {
         // Only root can.
         drop(fchown(&folder, Some(database.uid()), None));
     }
-    if database.mode() & GROUP != GROUP {
+    if !is_shared(database) {
         return Ok(());
     }
     // Files that are made in it belong to the group, too.
@@ -81,6 +83,44 @@ pub(crate) fn share_folder(folder: &Path, database: &Metadata) -> io::Result<()>
 pub(crate) fn share_folder(_folder: &Path, _database: &Metadata) -> io::Result<()> {
     Ok(())
 }
+
+/// Whether a group may use a database.
+#[cfg(unix)]
+pub(crate) fn is_shared(database: &Metadata) -> bool {
+    const GROUP: u32 = 0o060;
+    std::os::unix::fs::MetadataExt::mode(database) & GROUP == GROUP
+}
+
+#[cfg(not(unix))]
+pub(crate) fn is_shared(_database: &Metadata) -> bool {
+    false
+}
+
+/// Takes the permissions of everybody but the owner off the files of a database whose folder is the owner's alone:
+/// other members of the group have hard links to the files, and permissions are those of the file.
+#[cfg(unix)]
+pub(crate) fn end_sharing(database: &Path) {
+    use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+    const GROUP: u32 = 0o070;
+    const OTHERS: u32 = 0o077;
+    let folder = database.parent().map(fs::symlink_metadata);
+    if folder.and_then(Result::ok).is_none_or(|folder| folder.mode() & GROUP != 0) {
+        return;
+    }
+    let [log, index] = beside(database);
+    let [mark, note] = [MARK, NOTE].map(|name| database.with_file_name(name));
+    for path in [database, &log, &index, &mark, &note] {
+        let Ok(file) = fs::symlink_metadata(path) else { continue };
+        if file.is_file() && file.mode() & OTHERS != 0 {
+            // By its path, since to open it and close it again would cost this process its locks. One that belongs to
+            // another member of the group stays as it is.
+            drop(fs::set_permissions(path, fs::Permissions::from_mode(file.mode() & 0o600)));
+        }
+    }
+}
+
+#[cfg(not(unix))]
+pub(crate) fn end_sharing(_database: &Path) {}
 
 #[cfg(all(test, unix))]
 mod tests {

@@ -21,6 +21,7 @@ use crate::messages::hex;
 use crate::presence::beside;
 use crate::restore::{Restored, open_overwritten, restore};
 use crate::schema;
+use crate::sharing::end_sharing;
 use crate::trust::Trusted;
 use crate::unreadable::{bytes_of, event_of};
 use crate::watch::Signal;
@@ -365,6 +366,7 @@ fn come_back(
     open: &mut Open,
     turns: &Turns,
 ) -> Result<Option<Open>, StoreError> {
+    end_sharing(path);
     let Some(absence) = open.absence(path) else { return Ok(None) };
     match restore(path, trusted, open, absence, turns)? {
         Restored::AsItIs => Ok(None),

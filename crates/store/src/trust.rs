@@ -18,7 +18,7 @@ mod tracked;
 
 use std::ffi::OsStr;
 use std::fmt;
-use std::fs;
+use std::fs::{self, Metadata};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -27,7 +27,7 @@ use std::time::{Duration, Instant};
 use crate::error::StoreError;
 use crate::git_exclude::include_in_git;
 use crate::kept;
-use crate::locate::{DATABASE, FOLDER, is_ignoring_all, prepare};
+use crate::locate::{DATABASE, FOLDER, is_ignoring_all, prepare, prepare_for};
 use crate::plain::read_plain;
 use record::Records;
 use store_folder::Content;
@@ -35,7 +35,7 @@ use store_folder::Content;
 pub(crate) use database::{DatabaseKey, check as check_key};
 pub use inspect::{Foreign, Inspection};
 pub(crate) use log::{
-    LogKey, LogMark, LogOrigin, check_log, log_origin, logs_put_aside, put_log_aside,
+    LogKey, LogMark, LogOrigin, MARK, check_log, log_origin, logs_put_aside, put_log_aside,
 };
 pub(crate) use record::RECORD;
 pub use record::{Record, StoreId};
@@ -157,8 +157,10 @@ impl Registry {
     /// begun with its id: processes that still have it open find their folder and put back what they hold, or else what
     /// is kept is put back.
     fn begin(&self, project: &Path) -> Result<StoreId, StoreError> {
-        let folder = prepare(project)?;
         let earlier = self.last_used_in(project);
+        let states = earlier.as_ref().map(|id| self.records.folder_of(id));
+        let returning = states.and_then(|states| kept::returning(&states, project));
+        let folder = prepare_for(project, returning.as_ref())?;
         let mut id = earlier.clone().unwrap_or_else(StoreId::random);
         if earlier.is_none() {
             let record = Record { id: id.clone(), project: project.to_path_buf() };
@@ -295,9 +297,19 @@ impl Trusted {
     pub fn again(&self) -> Result<Self, StoreError> {
         let Some(registry) = &self.registry else { return Ok(self.clone()) };
         if store_folder::at(&self.project)? != Content::Filled {
-            self.settle(false)?;
+            self.settle(false, self.returning().as_ref())?;
         }
         registry.admit(&self.project)
+    }
+
+    /// Makes the store's folder as [`prepare`] does, for those who may use the database that is restored there.
+    pub fn prepare(&self) -> Result<PathBuf, StoreError> {
+        prepare_for(&self.project, self.returning().as_ref())
+    }
+
+    /// Returns the mode and owner of the database that can be restored.
+    fn returning(&self) -> Option<Metadata> {
+        kept::returning(self.states()?, &self.project)
     }
 
     /// Whether it is known by an id, and not for tests and measurements.

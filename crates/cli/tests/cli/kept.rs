@@ -37,30 +37,30 @@ pub(crate) fn git(desk: &TestEnv, line: &str) {
 }
 
 /// A project with a store that holds a frame.
-fn with_frame() -> TestEnv {
+pub(crate) fn with_frame() -> TestEnv {
     let desk = TestEnv::new();
     push(&desk, "real");
     desk
 }
 
 /// Begins a frame, in a new store if there is none.
-fn push(desk: &TestEnv, title: &str) {
+pub(crate) fn push(desk: &TestEnv, title: &str) {
     desk.ok(&["push", "--here", title, "-c", "it is there"]);
 }
 
-fn delete_store(desk: &TestEnv) {
+pub(crate) fn delete_store(desk: &TestEnv) {
     fs::remove_dir_all(desk.project().join(".callstack")).unwrap();
 }
 
 /// Deletes files of the database, which are given by the ends of their names.
-fn delete(desk: &TestEnv, ends: &[&str]) {
+pub(crate) fn delete(desk: &TestEnv, ends: &[&str]) {
     for end in ends {
         fs::remove_file(desk.database().with_extension(end)).unwrap();
     }
 }
 
 /// Checks that frames are in the tree.
-fn shows(desk: &TestEnv, titles: &[&str]) {
+pub(crate) fn shows(desk: &TestEnv, titles: &[&str]) {
     let shown = desk.ok(&["tree", "--all"]);
     for title in titles {
         assert!(shown.contains(title), "{title} is not in {shown}");

@@ -11,7 +11,6 @@ use crate::checkpoint;
 use crate::connect::{is_log_empty, refuse_any_journal, unchanging, write_back_at_end};
 use crate::error::{StoreError, at};
 use crate::presence::{beside, id};
-use crate::sharing::share_folder;
 use crate::trust::{self, RECORD, Trusted};
 
 /// How a database that is no longer at its path is restored.
@@ -81,6 +80,11 @@ pub(crate) fn can_return(states: &Path, project: &Path) -> bool {
     Return::of(states, project).is_some()
 }
 
+/// Returns the mode and owner of the database that can be restored.
+pub(crate) fn returning(states: &Path, project: &Path) -> Option<fs::Metadata> {
+    can_return(states, project).then(|| fs::metadata(states.join(KEPT)).ok()).flatten()
+}
+
 /// Whether the database can be restored, and no process that could do so itself has it open.
 pub(crate) fn can_return_now(trusted: Option<&Trusted>) -> bool {
     let Some((trusted, states)) = trusted.and_then(|it| Some((it, it.states()?))) else {
@@ -124,10 +128,6 @@ pub(crate) fn put_back(path: &Path, trusted: Option<&Trusted>) -> Result<bool, S
         Err(source) => return Err(failed(source)),
     }
     let folder = path.parent().unwrap_or(path);
-    if let Ok(database) = fs::metadata(path) {
-        // A folder of another member of the group is theirs.
-        drop(share_folder(folder, &database));
-    }
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)?;
     if is_open(&kept) {
         return Ok(true);

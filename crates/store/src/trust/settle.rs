@@ -1,16 +1,16 @@
 //! Keeping the mark of a store whose folder vanishes while a process has it open.
 
-use std::fs;
+use std::fs::{self, Metadata};
 
 use super::{Distrust, StoreId, Trusted, id_of, store_folder};
 use crate::error::StoreError;
-use crate::locate::{DATABASE, FOLDER, prepare};
+use crate::locate::{DATABASE, FOLDER, prepare_for};
 
 impl Trusted {
     /// Makes sure that the store that is now in place of an open one may be opened. Where no mark is, the store's id
     /// is written again, so that its record stays true, unless beside a database that is not known to be the store's
-    /// own.
-    pub(crate) fn settle(&self, is_own: bool) -> Result<(), StoreError> {
+    /// own. A folder that has to be made is for those who may use the database, whose `owner` and mode are given.
+    pub(crate) fn settle(&self, is_own: bool, owner: Option<&Metadata>) -> Result<(), StoreError> {
         let (Some(registry), Some(id)) = (&self.registry, &self.id) else { return Ok(()) };
         let project = &self.project;
         store_folder::at(project)?;
@@ -31,7 +31,7 @@ impl Trusted {
             return Err(Distrust::Unrecorded { project, is_marked }.into());
         }
         if found.is_none() {
-            let folder = prepare(project)?;
+            let folder = prepare_for(project, owner)?;
             let put = id.put(&folder, false);
             put.map_err(|source| StoreError::Io { path: folder, source })?;
         }
