@@ -24,6 +24,8 @@ mod init;
 #[cfg(unix)]
 mod kept;
 #[cfg(unix)]
+mod kept_ids;
+#[cfg(unix)]
 mod killed;
 #[cfg(unix)]
 mod links;

@@ -166,6 +166,11 @@ pub(crate) fn save(open: &Open, trusted: Option<&Trusted>) -> Result<(), StoreEr
     saved
 }
 
+/// Whether a database is the one that is kept in a store's folder.
+pub(crate) fn is_kept(database: &Path, states: &Path) -> bool {
+    id(database).is_some() && id(database) == id(&states.join(KEPT))
+}
+
 /// Returns when the database of a store was last written, according to the link to it.
 pub(crate) fn last_written(states: &Path) -> Option<SystemTime> {
     fs::symlink_metadata(states.join(KEPT)).and_then(|it| it.modified()).ok()

@@ -87,13 +87,12 @@ impl Registry {
     pub fn admit(&self, project: &Path) -> Result<Trusted, StoreError> {
         let project = resolved(project)?;
         self.refuse_exposed(&project)?;
-        let id = if store_folder::at(&project)? == Content::Filled {
-            let id = self.known(&project)?;
-            self.check_tracked(&project)?;
-            id
-        } else {
-            self.check_tracked(&project)?;
-            self.begin(&project)?
+        let content = store_folder::at(&project)?;
+        // Where git tracks the id, it looks as if the store came from elsewhere.
+        self.check_tracked(&project)?;
+        let id = match content {
+            Content::Filled => self.known(&project)?,
+            Content::Absent | Content::Empty => self.begin(&project)?,
         };
         let states = self.records.is_safe(&id)?.then(|| self.records.folder_of(&id));
         Ok(Trusted { project, id: Some(id), states, registry: Some(self.clone()) })
@@ -118,14 +117,12 @@ impl Registry {
     fn known(&self, project: &Path) -> Result<StoreId, StoreError> {
         let is_named = self.is_named(project);
         let mut id = id_of(project)?;
-        if id.is_none() && !is_named && !project.join(FOLDER).join(DATABASE).exists() {
-            // A checkout has removed both, and left what else lies there.
-            id = self.last_used_in(project);
-            if let Some(id) = &id {
-                let folder = project.join(FOLDER);
-                let put = id.put(&folder, true);
-                put.map_err(|source| StoreError::Io { path: folder, source })?;
-            }
+        let lost = if is_named { None } else { self.lost_id(project, id.as_ref())? };
+        if let Some(lost) = lost {
+            let folder = project.join(FOLDER);
+            let put = lost.put(&folder, true);
+            put.map_err(|source| StoreError::Io { path: folder, source })?;
+            id = Some(lost);
         }
         let record = id.as_ref().map(|id| self.records.read(id)).transpose()?.flatten();
         match (id, record) {
@@ -186,13 +183,46 @@ impl Registry {
         Ok(id)
     }
 
+    /// Returns the id of a store that a checkout has removed, or replaced by the one that was `found`: the database is
+    /// still the file that is kept for it, or a checkout has removed that, too, and left what else lies there.
+    fn lost_id(
+        &self,
+        project: &Path,
+        found: Option<&StoreId>,
+    ) -> Result<Option<StoreId>, StoreError> {
+        let database = project.join(FOLDER).join(DATABASE);
+        if !database.exists() {
+            return Ok(if found.is_none() { self.last_used_in(project) } else { None });
+        }
+        self.id_of_kept(&database, project, found)
+    }
+
+    /// Returns the id of the store for which the `database` of a project is kept, unless the one that was `found` is on
+    /// record there, too.
+    fn id_of_kept(
+        &self,
+        database: &Path,
+        project: &Path,
+        found: Option<&StoreId>,
+    ) -> Result<Option<StoreId>, StoreError> {
+        let record = found.map(|found| self.records.read(found)).transpose()?.flatten();
+        if record.is_some_and(|record| record.project == project) {
+            return Ok(None);
+        }
+        Ok(self.last_used(project, |states| kept::is_kept(database, states)))
+    }
+
     /// The store on record that was last used in a project, if its database is kept and can be put back.
     fn last_used_in(&self, project: &Path) -> Option<StoreId> {
+        self.last_used(project, |states| kept::can_return(states, project))
+    }
+
+    /// The last used store of those on record in a project whose folder in the state folder `is_meant`.
+    fn last_used(&self, project: &Path, is_meant: impl Fn(&Path) -> bool) -> Option<StoreId> {
         // If the records can't be read, the new one can't be written either, which is an error.
         let records = self.records.all().unwrap_or_default();
         let folder = |record: &Record| self.records.folder_of(&record.id);
-        let can_return = |record: &Record| kept::can_return(&folder(record), project);
-        let here = records.into_iter().filter(|it| it.project == project && can_return(it));
+        let here = records.into_iter().filter(|it| it.project == project && is_meant(&folder(it)));
         let used = here.filter(|record| matches!(self.records.key(&record.id), Ok(Some(_))));
         let last =
             used.max_by_key(|record| (kept::last_written(&folder(record)), record.id.clone()));

@@ -167,19 +167,6 @@ fn callstack_deletes_a_store_that_had_been_deleted_by_hand() {
     assert!(said.stderr.contains("made a store"), "{}", said.stderr);
 }
 
-/// A store that lost its id was taken over under another one: the second name under the first one is of the same file.
-#[test]
-fn callstack_deletes_what_a_store_keeps_under_an_earlier_id() {
-    let desk = with_frame();
-    fs::remove_file(desk.project().join(".callstack/id")).unwrap();
-    desk.ok(&["trust", "--yes"]);
-    assert!(desk.ok(&["tree"]).contains("real"));
-    desk.ok(&["init", "opencode", "--remove", "--with-store", "--yes"]);
-    push(&desk, "more");
-    let shown = desk.ok(&["tree", "--all"]);
-    assert!(!shown.contains("real") && shown.contains("more"), "{shown}");
-}
-
 /// A snapshot by hard links keeps a name of the database, which is not the store's then.
 #[test]
 fn a_database_with_further_names_comes_back_as_a_copy() {

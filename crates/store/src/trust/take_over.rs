@@ -29,22 +29,22 @@ impl Registry {
         self.refuse_exposed(&project)?;
         self.check_tracked(&project)?;
         // The next one that opens the database expects no key, and SQLite would write the journal into it.
-        refuse_any_journal(&project.join(FOLDER).join(DATABASE))?;
-        let known = id_of(&project)?;
+        let database = project.join(FOLDER).join(DATABASE);
+        refuse_any_journal(&database)?;
+        let found = id_of(&project)?;
+        let known = self.id_of_kept(&database, &project, found.as_ref())?.or(found.clone());
         let record = known.as_ref().map(|id| self.records.read(id)).transpose()?.flatten();
         let is_copy = match (&known, &record) {
             (Some(id), Some(record)) => record.project != project && is_at(&record.project, id),
             _ => false,
         };
         if is_copy {
-            let database = project.join(FOLDER).join(DATABASE);
             let separated = kept::separate(&database);
             separated.map_err(|source| StoreError::Io { path: database, source })?;
         }
         let copied = known.as_ref().filter(|_| is_copy).map(|id| self.records.folder_of(id));
-        let new = known.filter(|_| !is_copy);
-        let must_put = new.is_none();
-        let id = new.unwrap_or_else(StoreId::random);
+        let id = known.filter(|_| !is_copy).unwrap_or_else(StoreId::random);
+        let must_put = found.as_ref() != Some(&id);
         let record = Record { id, project };
         self.records.forget_key(&record.id)?;
         self.records.write(&record)?;
