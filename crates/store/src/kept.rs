@@ -23,7 +23,7 @@ use crate::sharing::mode_of;
 use crate::trust::Trusted;
 
 pub(crate) use put_back::{
-    can_return, can_return_now, link_to_log, put_back, put_log_back, returning,
+    can_return, can_return_now, link_to_log, other_owner, put_back, put_log_back, returning,
 };
 
 /// The link to the database, in the store's folder there. SQLite finds the one to the log by its name.

@@ -141,6 +141,9 @@ impl Registry {
                 Err(Distrust::Elsewhere { project, recorded }.into())
             }
             (id, _) => {
+                if !project.join(FOLDER).join(DATABASE).exists() {
+                    self.refuse_of_member(project)?;
+                }
                 let project = project.to_path_buf();
                 Err(Distrust::Unrecorded { project, is_marked: id.is_some() }.into())
             }
@@ -155,6 +158,9 @@ impl Registry {
     /// is kept is put back.
     fn begin(&self, project: &Path) -> Result<StoreId, StoreError> {
         let earlier = self.last_used_in(project);
+        if earlier.is_none() && !self.is_named(project) {
+            self.refuse_of_member(project)?;
+        }
         let states = earlier.as_ref().map(|id| self.records.folder_of(id));
         let returning = states.and_then(|states| kept::returning(&states, project));
         let folder = prepare_for(project, returning.as_ref())?;
@@ -227,6 +233,16 @@ impl Registry {
         let last =
             used.max_by_key(|record| (kept::last_written(&folder(record)), record.id.clone()));
         last.map(|record| record.id)
+    }
+
+    /// Refuses to begin a store in the place of a deleted one that another member of the group restores.
+    fn refuse_of_member(&self, project: &Path) -> Result<(), StoreError> {
+        for record in self.records.all()?.into_iter().filter(|it| it.project == project) {
+            if let Some(owner) = kept::other_owner(&self.records.folder_of(&record.id), project) {
+                return Err(Distrust::OfMember { folder: project.join(FOLDER), owner }.into());
+            }
+        }
+        Ok(())
     }
 
     /// Whether a project's store was deleted, but not by callstack, and comes back when it is used.

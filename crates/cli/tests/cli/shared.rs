@@ -1,12 +1,12 @@
 //! A store that its owner shares with a group. Each member has hard links to the database and its log.
 
 use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::path::{Path, PathBuf};
 
 use super::kept::{delete, delete_store, push, push_in, shows, with_frame};
 use super::killed::process::Process;
-use super::test_env::TestEnv;
+use super::test_env::{TestEnv, says};
 
 fn set(path: &Path, mode: u32) {
     fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
@@ -79,4 +79,55 @@ fn a_shared_store_that_is_deleted_comes_back_shared() {
         push(&desk, "more");
         assert_eq!((mode(&folder(&desk)), mode(&desk.database())), (0o2770, 0o660));
     }
+}
+
+/// A member deletes it: their start begins nothing in its place, and makes no file of another user's content.
+#[test]
+fn the_database_of_another_member_comes_back_at_their_start() {
+    for all in [true, false] {
+        let desk = with_frame();
+        if chown(desk.database(), Some(65_534), None).is_err() {
+            eprintln!("skipped: only root gives files away");
+            return;
+        }
+        let theirs = desk.sealed.root().join("theirs.db");
+        fs::hard_link(desk.database(), &theirs).unwrap();
+        if all {
+            delete_store(&desk);
+        } else {
+            delete(&desk, &["db"]);
+        }
+        says!(desk, ["push", "--here", "more", "-c", "it is there"], @r"
+        exit 7
+        --- stderr
+        error: the store $ROOT/project/.callstack was deleted, and its database belongs to another user, 65534
+        hint: None was begun in its place. It comes back, with the work of all who share it, when that user starts callstack here. If it is to stay deleted, `callstack trust --revoke` takes it from your record.
+        ");
+        assert!(!desk.database().exists());
+        let own = desk.states().parent().unwrap().to_path_buf();
+        if all {
+            assert!(!folder(&desk).exists());
+            // Their start.
+            fs::create_dir(folder(&desk)).unwrap();
+            let states = fs::read_dir(own).unwrap().next().unwrap().unwrap();
+            fs::write(folder(&desk).join("id"), states.file_name().as_encoded_bytes()).unwrap();
+        }
+        fs::hard_link(&theirs, desk.database()).unwrap();
+        push(&desk, "more");
+        shows(&desk, &["real", "more"]);
+    }
+}
+
+/// Where its owner has deleted it for good, nobody restores it.
+#[test]
+fn the_database_of_another_member_is_left_where_they_have_none() {
+    let desk = with_frame();
+    if chown(desk.database(), Some(65_534), None).is_err() {
+        eprintln!("skipped: only root gives files away");
+        return;
+    }
+    delete_store(&desk);
+    push(&desk, "more");
+    let shown = desk.ok(&["tree", "--all"]);
+    assert!(!shown.contains("real") && shown.contains("more"), "{shown}");
 }

@@ -11,7 +11,7 @@ use crate::checkpoint;
 use crate::connect::{is_log_empty, refuse_any_journal, unchanging, write_back_at_end};
 use crate::error::{StoreError, at};
 use crate::presence::{beside, id};
-use crate::trust::{self, RECORD, Trusted};
+use crate::trust::{self, Distrust, RECORD, Trusted};
 
 /// How a database that is no longer at its path is restored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +67,23 @@ fn is_of_folder(_file: &fs::Metadata, _states: &Path) -> bool {
     true
 }
 
+/// Returns the member of the group whose database a store's was, if they have a link to it as well: their next start
+/// restores it, and nobody else's does.
+#[cfg(unix)]
+pub(crate) fn other_owner(states: &Path, project: &Path) -> Option<u32> {
+    let kept = states.join(KEPT);
+    let file = fs::symlink_metadata(&kept).ok()?;
+    let is_anothers = file.is_file() && file.len() > 0 && !is_of_folder(&file, states);
+    let can_restore =
+        || has_other_name(&kept) && is_project_of(states, project).unwrap_or_default();
+    (is_anothers && can_restore()).then(|| std::os::unix::fs::MetadataExt::uid(&file))
+}
+
+#[cfg(not(unix))]
+pub(crate) fn other_owner(_states: &Path, _project: &Path) -> Option<u32> {
+    None
+}
+
 /// Whether the folder of a project was there when the store was recorded; one that is newer is another project, at the
 /// path of one that was moved or deleted. `None` where the file system doesn't say.
 fn is_project_of(states: &Path, project: &Path) -> Option<bool> {
@@ -99,10 +116,13 @@ pub(crate) fn put_back(path: &Path, trusted: Option<&Trusted>) -> Result<bool, S
     let Some((trusted, states)) = trusted.and_then(|it| Some((it, it.states()?))) else {
         return Ok(false);
     };
-    let Some(way) = Return::of(states, trusted.project()) else { return Ok(false) };
     if path.symlink_metadata().is_ok() {
         return Ok(false);
     }
+    if let Some(owner) = other_owner(states, trusted.project()) {
+        return Err(Distrust::OfMember { folder: trusted.folder(), owner }.into());
+    }
+    let Some(way) = Return::of(states, trusted.project()) else { return Ok(false) };
     let kept = states.join(KEPT);
     // What a branch has brought beside it would be written into the database.
     refuse_any_journal(path)?;

@@ -86,6 +86,14 @@ pub enum Distrust {
         /// The number of that user.
         owner: u32,
     },
+    /// It was deleted, and its database is another user's, who alone restores it.
+    #[error("the store {} was deleted, and its database belongs to another user, {owner}", .folder.display())]
+    OfMember {
+        /// The store's folder.
+        folder: PathBuf,
+        /// The number of that user.
+        owner: u32,
+    },
     /// Everybody may put another folder in its place.
     #[error("everybody may write to {}, and put another store there", .folder.display())]
     Exposed {
@@ -158,6 +166,10 @@ impl Distrust {
             Self::Owner { .. } => {
                 format!("{unused} Work as that user, or move the folder away if you don't know it.")
             }
+            Self::OfMember { .. } => "None was begun in its place. It comes back, with the work of all who share it, \
+                 when that user starts callstack here. If it is to stay deleted, `callstack trust --revoke` takes it \
+                 from your record."
+                .to_owned(),
             Self::Exposed { .. } | Self::RecordExposed { .. } => format!(
                 "{unused} `chmod o-w` on that folder lets you go on; containers set CALLSTACK_TRUST."
             ),
