@@ -165,7 +165,8 @@ pub(crate) fn connect(path: &Path, trusted: Option<&Trusted>) -> Result<Open, St
     };
     let opening = handle.opening();
     check_beginning(&handle, path)?;
-    if expected.is_some() {
+    // One that is on record without a key may have been cut off while it was made.
+    if expected.is_some() || trusted.is_some_and(Trusted::is_named) {
         refuse_journal(&handle, path)?;
     }
     trust::check_log(path, trusted)?;

@@ -363,6 +363,11 @@ impl Trusted {
         self.id.is_some()
     }
 
+    /// Whether the environment names the project, so that its record is not asked.
+    pub(crate) fn is_named(&self) -> bool {
+        self.registry.as_ref().is_some_and(|registry| registry.is_named(&self.project))
+    }
+
     /// The project's root folder.
     pub fn project(&self) -> &Path {
         &self.project

@@ -242,9 +242,12 @@ fn a_rollback_journal_is_refused() {
     let mut journal = user.database("mine").into_os_string();
     journal.push("-journal");
     fs::write(&journal, "x").unwrap();
-    let refused = user.open("mine");
-    let is_named = matches!(&refused, Err(StoreError::Distrusted(Distrust::Journal { path })) if *path == journal);
-    assert!(is_named, "{refused:?}");
+    let project = user.root().join("mine");
+    for registry in [user.registry(), user.registry().trusting([project.clone()])] {
+        let refused = Store::open(&registry.admit(&project).unwrap());
+        let is_named = matches!(&refused, Err(StoreError::Distrusted(Distrust::Journal { path })) if *path == journal);
+        assert!(is_named, "{refused:?}");
+    }
     fs::remove_file(&journal).unwrap();
     assert_eq!(revision(&user.open("mine").unwrap()), 1);
 }
