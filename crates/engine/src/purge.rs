@@ -149,7 +149,7 @@ impl Purges {
     /// Returns the plan of a purge of a frame (handle, id, beginning of an id) with all below it, or of a session
     /// (its id or the beginning of it). Changes nothing.
     pub(crate) fn purge_plan(&self, reference: &str) -> Result<PurgePlan, EngineError> {
-        if let Some(aside) = self.kernel.databases_aside().first() {
+        if let Some(aside) = self.kernel.databases_with_other_work()?.first() {
             let message = format!("{} may hold the same messages", aside.display());
             let hint = "An earlier state of the store came into its place, and it was put aside. Go on with it by \
                         copying it over .callstack/callstack.db while nothing works here, or delete it; then purge.";

@@ -209,6 +209,13 @@ pub(crate) fn take(connection: &Connection, database: &Path, presence: &mut Pres
     taken.is_some_and(|taken| taken.is_ok_and(|(logged, written)| logged == written))
 }
 
+/// Writes the content of the write-ahead log back and truncates it. False while somebody reads it.
+pub(crate) fn empty_log(connection: &Connection) -> rusqlite::Result<bool> {
+    connection
+        .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0))
+        .map(|busy| busy == 0)
+}
+
 /// Runs something that writes to the database itself. None if it was not run, because another process takes a
 /// checkpoint or the file is not in the recorded state.
 pub(crate) fn noting<T>(

@@ -95,6 +95,14 @@ impl Open {
         }
     }
 
+    /// Whether no other connection to the database is open. Another one may be opened meanwhile.
+    fn is_last(&self) -> bool {
+        self.handle.as_ref().is_some_and(|handle| {
+            Arc::strong_count(handle) == 1
+                && handle.is_open_elsewhere().is_ok_and(|is_open| !is_open)
+        })
+    }
+
     /// Takes a checkpoint, under the same conditions. Returns whether all of the log is written back.
     pub(crate) fn write_back(&mut self, path: &Path) -> bool {
         self.presence
@@ -136,6 +144,11 @@ impl Drop for Open {
             && self.file().is_some_and(|file| id(&self.path) == Some(file))
         {
             self.closing = Closing::begin(&self.path, presence, self.kept_log.take());
+        }
+        if self.closing.is_some() && self.is_last() {
+            // SQLite deletes the log, and its content would stay in the hard links of other homes.
+            drop(self.connection.busy_timeout(Duration::ZERO));
+            drop(checkpoint::empty_log(&self.connection));
         }
     }
 }

@@ -122,7 +122,30 @@ fn holds(open: &Connection, database: &Path) -> rusqlite::Result<bool> {
 
 /// Returns the databases that were put aside.
 pub(crate) fn put_aside_before(trusted: Option<&Trusted>) -> Vec<PathBuf> {
-    let entries = trusted.and_then(Trusted::states).and_then(|states| fs::read_dir(states).ok());
+    trusted.and_then(Trusted::states).map(put_aside_in).unwrap_or_default()
+}
+
+/// Returns the databases in the state folder that hold work which the one at `path` lacks: those that were put aside,
+/// and those of earlier stores of the project.
+pub(crate) fn with_other_work(
+    path: &Path,
+    open: &Connection,
+    trusted: Option<&Trusted>,
+) -> Vec<PathBuf> {
+    let mut found = put_aside_before(trusted);
+    for states in trusted.map(Trusted::earlier_states).unwrap_or_default() {
+        found.extend(put_aside_in(&states));
+        let kept = states.join(KEPT);
+        if id(&kept) != id(path) && (is_open(&kept) || !holds(open, &kept).unwrap_or(false)) {
+            found.push(kept);
+        }
+    }
+    found
+}
+
+/// Returns the databases that were put aside in a store's folder there.
+fn put_aside_in(states: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(states).ok();
     let paths = entries.into_iter().flatten().flatten().map(|entry| entry.path());
     let is_aside = |path: &PathBuf| {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -133,14 +156,18 @@ pub(crate) fn put_aside_before(trusted: Option<&Trusted>) -> Vec<PathBuf> {
     aside
 }
 
-/// Deletes the links where they are to other files than the database at `path`.
+/// Deletes the links where they are to other files than the database at `path`, also those of earlier stores of the
+/// project.
 pub(crate) fn forget_others(path: &Path, trusted: Option<&Trusted>) -> Result<(), StoreError> {
-    let kept = trusted.and_then(Trusted::states).map(|states| states.join(KEPT));
-    let Some(kept) = kept.filter(|kept| id(kept).is_some() && id(kept) != id(path)) else {
-        return Ok(());
-    };
-    drop(fs::remove_file(&beside(&kept)[0]));
-    fs::remove_file(&kept).map_err(|source| StoreError::Io { path: kept, source })
+    let own = trusted.and_then(Trusted::states).map(Path::to_path_buf);
+    let earlier = trusted.map(Trusted::earlier_states).unwrap_or_default();
+    for kept in own.into_iter().chain(earlier).map(|states| states.join(KEPT)) {
+        if id(&kept).is_some() && id(&kept) != id(path) {
+            drop(fs::remove_file(&beside(&kept)[0]));
+            fs::remove_file(&kept).map_err(|source| StoreError::Io { path: kept, source })?;
+        }
+    }
+    Ok(())
 }
 
 /// Replaces the hard link to a database with a copy of what a connection reads, which needs no log.

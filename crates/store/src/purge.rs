@@ -184,34 +184,27 @@ impl Store {
             open.mark_log(self.path())?;
             let erased = match open.parts() {
                 (connection, Some(presence)) => {
-                    let empty = || empty_log(connection);
+                    let empty = || emptied_log(connection);
                     let erased = checkpoint::noting(self.path(), presence, BUSY, empty);
                     erased.unwrap_or(Ok(Erased::LogLeft))
                 }
-                (connection, None) => empty_log(connection),
+                (connection, None) => emptied_log(connection),
             };
             erased.map_err(failed)
         })
     }
 }
 
-fn empty_log(connection: &Connection) -> rusqlite::Result<Erased> {
+fn emptied_log(connection: &Connection) -> rusqlite::Result<Erased> {
     let begun = Instant::now();
     loop {
-        if emptied(connection)? {
+        if checkpoint::empty_log(connection)? {
             return Ok(Erased::Wholly);
         }
         if begun.elapsed() > BUSY {
             return Ok(Erased::LogLeft);
         }
     }
-}
-
-/// Writes the content of the write-ahead log back and truncates it. False while somebody reads it.
-fn emptied(connection: &Connection) -> rusqlite::Result<bool> {
-    connection
-        .query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get::<_, i64>(0))
-        .map(|busy| busy == 0)
 }
 
 impl Change<'_> {

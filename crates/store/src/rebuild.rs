@@ -72,6 +72,7 @@ pub struct Rebuilt {
 impl Store {
     /// Checks the file, and the derived tables against the log. Changes nothing.
     pub fn check(&self) -> Result<Health, StoreError> {
+        let databases_aside = self.databases_with_other_work()?;
         // The tables are derived in a transaction that is never committed.
         if self.is_read_only() {
             return self.read(|view| {
@@ -81,14 +82,14 @@ impl Store {
                     damage,
                     events,
                     logs_aside: logs_put_aside(self.path()),
-                    databases_aside: self.databases_aside(),
+                    databases_aside,
                     ..Health::default()
                 })
             });
         }
         let mut health = Health {
             logs_aside: logs_put_aside(self.path()),
-            databases_aside: self.databases_aside(),
+            databases_aside,
             ..Health::default()
         };
         let outcome = self.write(|change| {

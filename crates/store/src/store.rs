@@ -152,6 +152,11 @@ impl Store {
         kept::put_aside_before(self.trusted())
     }
 
+    /// Returns all databases in the state folder that hold work which this store lacks.
+    pub fn databases_with_other_work(&self) -> Result<Vec<PathBuf>, StoreError> {
+        self.with_connection(|open| Ok(kept::with_other_work(&self.path, open, self.trusted())))
+    }
+
     pub(crate) fn trusted(&self) -> Option<&Trusted> {
         self.connections.trusted()
     }

@@ -353,6 +353,19 @@ impl Trusted {
         prepare_for(&self.project, self.returning().as_ref())
     }
 
+    /// Returns the folders in the state folder of earlier stores of the project whose databases would be restored.
+    pub(crate) fn earlier_states(&self) -> Vec<PathBuf> {
+        let Some(registry) = &self.registry else { return Vec::new() };
+        // If the records can't be read, none of them is restored.
+        let records = registry.records.all().unwrap_or_default();
+        let here = records.into_iter().filter(|record| record.project == self.project);
+        let folders = here.map(|record| registry.records.folder_of(&record.id));
+        let is_earlier = |states: &PathBuf| {
+            Some(states.as_path()) != self.states() && kept::can_return(states, &self.project)
+        };
+        folders.filter(is_earlier).collect()
+    }
+
     /// Returns the mode and owner of the database that can be restored.
     fn returning(&self) -> Option<Metadata> {
         kept::returning(self.states()?, &self.project)

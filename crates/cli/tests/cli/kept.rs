@@ -287,7 +287,7 @@ fn a_log_that_was_written_back_is_not_read_again() {
     push_in(&mut process, "first");
     let (kept, log) =
         (desk.states().with_file_name("callstack.db-wal"), desk.sealed.root().join("old.log"));
-    fs::hard_link(&kept, &log).unwrap();
+    fs::copy(&kept, &log).unwrap();
     assert!(process.close());
     for title in ["second", "third", "fourth"] {
         push(&desk, title);
@@ -558,4 +558,18 @@ fn a_project_that_was_copied_by_hard_links_has_a_database_of_its_own() {
     assert!(desk.sealed.run("callstack", push, Duration::from_secs(30)).unwrap().success());
     let shown = desk.ok(&["tree", "--all"]);
     assert!(shown.contains("real") && !shown.contains("theirs"), "{shown}");
+}
+
+/// Another home has a hard link to the log, which the last process that ends deletes.
+#[test]
+fn nothing_stays_in_a_further_link_to_a_log() {
+    let desk = with_frame();
+    let mut process = Process::start(&desk, None);
+    push_in(&mut process, "newest");
+    let further = desk.sealed.root().join("further.log");
+    fs::hard_link(desk.database().with_extension("db-wal"), &further).unwrap();
+    assert_ne!(fs::metadata(&further).unwrap().len(), 0);
+    assert!(process.close());
+    assert_eq!(fs::metadata(&further).unwrap().len(), 0);
+    shows(&desk, &["real", "newest"]);
 }

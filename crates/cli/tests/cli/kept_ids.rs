@@ -90,3 +90,28 @@ fn callstack_deletes_what_a_store_keeps_under_an_earlier_id() {
     let shown = desk.ok(&["tree", "--all"]);
     assert!(!shown.contains("real") && shown.contains("more"), "{shown}");
 }
+
+/// A purge deletes what is kept under an earlier id where the store has all of it, and is refused where it lacks some.
+#[test]
+fn a_purge_finds_what_a_store_keeps_under_an_earlier_id() {
+    for lacks in [false, true] {
+        let desk = with_earlier_id();
+        let kept = desk.states().parent().unwrap().with_file_name(OTHER).join("callstack.db");
+        let copy = desk.database().with_extension("copy");
+        fs::copy(desk.database(), &copy).unwrap();
+        if lacks {
+            push(&desk, "lacking");
+        }
+        fs::rename(&copy, desk.database()).unwrap();
+        let aside = desk.states().with_file_name("callstack.db-aside-1");
+        desk.ok(&["tree"]);
+        drop(fs::remove_file(&aside));
+        let said = desk.run(&["purge", "f1", "--yes"]);
+        assert_eq!(said.code == 0, !lacks, "{}", said.stderr);
+        assert_eq!(kept.exists(), lacks);
+        if lacks {
+            assert!(said.stderr.contains(OTHER), "{}", said.stderr);
+            assert!(desk.ok(&["doctor"]).contains(OTHER));
+        }
+    }
+}

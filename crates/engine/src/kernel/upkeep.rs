@@ -34,6 +34,11 @@ impl Kernel {
         self.connection.0.databases_aside()
     }
 
+    /// All databases in the state folder that hold work which the store lacks.
+    pub(crate) fn databases_with_other_work(&self) -> Result<Vec<PathBuf>, StoreError> {
+        self.connection.0.databases_with_other_work()
+    }
+
     /// Looks whether the files of the store are there, and makes them again if they are not.
     pub(crate) fn look_after_files(&self) -> Result<(), StoreError> {
         self.connection.0.check_files()
