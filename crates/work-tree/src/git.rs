@@ -258,7 +258,7 @@ impl GitError {
         let uncalled = |why: &dyn Display| format!("git could not be called: {why}");
         let internal = |message| EngineError::new(Kind::Internal, message);
         match self {
-            Self::NotThere => internal("git is not there".to_owned()).with_hint(off),
+            Self::NotThere => EngineError::new(Kind::Conflict, "git is not there").with_hint(off),
             Self::Refused(words) => internal(format!("git refused: {words}")).with_hint(off),
             Self::Slow => EngineError::new(Kind::Unavailable, "git took too long").with_hint(off),
             Self::Uncallable(error) => internal(uncalled(&error)).with_hint(off).caused_by(error),

@@ -97,12 +97,14 @@ fn the_database_of_another_member_comes_back_at_their_start() {
         } else {
             delete(&desk, &["db"]);
         }
+        insta::allow_duplicates! {
         says!(desk, ["push", "--here", "more", "-c", "it is there"], @r"
         exit 7
         --- stderr
         error: the store $ROOT/project/.callstack was deleted, and its database belongs to another user, 65534
         hint: None was begun in its place. It comes back, with the work of all who share it, when that user starts callstack here. If it is to stay deleted, `callstack trust --revoke` takes it from your record.
         ");
+        }
         assert!(!desk.database().exists());
         let own = desk.states().parent().unwrap().to_path_buf();
         if all {
