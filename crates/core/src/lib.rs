@@ -23,6 +23,7 @@ pub mod masking;
 pub mod named_steps;
 pub mod outline;
 pub mod outside;
+pub mod own_lines;
 pub mod rendered_slot;
 pub mod results;
 pub mod returned;

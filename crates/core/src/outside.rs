@@ -2,12 +2,11 @@
 
 use crate::event::Event;
 use crate::frame::{self, Frame, FrameNum, Status};
-use crate::returned::{MARK, given, label, open_now};
+use crate::returned::{MARK, given, label, open_now, word_for_word};
 use crate::secrets::{cut_to_token_budget, mask};
 use crate::text::CUT;
 use crate::transcript::{Span, SpanOrigin};
 use crate::xml::one_line;
-use crate::xml::visible;
 
 /// Tokens of criteria, results and the like in one line.
 const WORDS: usize = 150;
@@ -104,7 +103,7 @@ fn line(event: &Event, frame: &Frame, all: &[Event], named: &[FrameNum]) -> Opti
         Event::PinSet { pin, .. } => format!(
             "pinned p{} in {name}, which holds there and below: {}",
             pin.num,
-            verbatim(&pin.text)
+            word_for_word(&pin.text)
         ),
         Event::PinRemoved { pin } => format!("took back the pin p{pin} of {name}"),
         Event::FilesRestored { restore, .. } if !restore.paths.is_empty() => format!(
@@ -160,11 +159,6 @@ fn criteria(frame: &Frame) -> String {
 
 fn short(text: &str) -> String {
     one_line(&cut_to_token_budget(&mask(text.trim()), WORDS, CUT))
-}
-
-/// A pin stands word for word; only its further lines are indented.
-fn verbatim(text: &str) -> String {
-    visible(&mask(text.trim())).replace('\n', "\n  ")
 }
 
 fn paths(paths: &[String]) -> String {

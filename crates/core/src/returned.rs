@@ -4,6 +4,7 @@
 mod asked;
 mod files;
 mod masked;
+mod next;
 mod unpushed;
 
 use std::borrow::Cow;
@@ -19,20 +20,20 @@ use crate::dialect::Dialect;
 use crate::evidence::Gaps;
 use crate::frame::{Frame, FrameNum, Status};
 use crate::named_steps::ClosedCalls;
+use crate::own_lines::{self, has_own_line, numbered, quoted};
 use crate::results::ResultsSource;
 use crate::secrets::{cut_to_token_budget, mask};
 use crate::text::{CUT, cap};
-use crate::xml::{one_line, quoted, visible};
+use crate::xml::{one_line, visible};
 
 /// The version of the texts made here and of the context's XML. It is raised when either changes, and is stored with
 /// each text.
-pub const RENDERER_VERSION: u32 = 10;
+pub const RENDERER_VERSION: u32 = 11;
 
 const POP: &str = "stack_frame_pop";
-const ACTIVATE: &str = "stack_frame_activate";
 
 /// The beginning of every text made here.
-pub use crate::xml::MARK;
+pub use crate::own_lines::MARK;
 
 /// The beginning of the text for a frame that retries the work of another one.
 pub const TRIED: &str = "This was tried before";
@@ -141,10 +142,16 @@ pub fn entrusted(entrusted: &Entrusted<'_>) -> String {
     text.out
 }
 
+/// Returns a pin's words as they are, except that nothing in them can steer a terminal or begin a line like one of
+/// ours; further lines are indented.
+pub(crate) fn word_for_word(words: &str) -> String {
+    quoted(&visible(&mask(words.trim()))).replace('\n', "\n  ")
+}
+
 /// Returns the line of a pin in what stands for finished work, word for word; only its further lines are indented.
 pub fn pin_line(pin: &ScopedPin) -> String {
-    let words = visible(&mask(pin.pin.text.trim())).replace('\n', "\n  ");
-    format!("- p{} of {}: {words}", pin.pin.num, pin.owner)
+    let begin = numbered(own_lines::PIN, &[pin.pin.num, pin.owner.0]);
+    format!("{begin}: {}", word_for_word(&pin.pin.text))
 }
 
 /// Returns the text for a caller whose call was cut off before it could be answered.
@@ -228,22 +235,22 @@ pub fn returned(returned: &Returned<'_>) -> String {
         });
     }
     if !returned.opened_above {
-        text.criteria("Goal", frame);
+        text.criteria(own_lines::GOAL, frame);
     }
     if let Some(reason) = frame.invalidation_reason.as_deref() {
-        text.block("Reason", reason);
+        text.block(own_lines::REASON, reason);
     }
     match given(frame.results.as_deref()).or_else(|| given(frame.results_compacted.as_deref())) {
-        Some(results) => text.results("Results", frame, results),
-        None => text.line("Results: none were given; the evidence and the log are all there is."),
+        Some(results) => text.results(own_lines::RESULTS, frame, results),
+        None => text.line(format_args!(
+            "{}: none were given; the evidence and the log are all there is.",
+            own_lines::RESULTS
+        )),
     }
     let all = || std::iter::once(frame).chain(returned.inside);
-    text.list(
-        "Called beside the pop, so the results were written without its outcome",
-        returned.unseen.iter().map(String::as_str),
-    );
+    text.list(own_lines::UNSEEN, returned.unseen.iter().map(String::as_str));
     if !returned.inside.is_empty() {
-        text.line("Frames inside it:");
+        text.line(format_args!("{}:", own_lines::INSIDE));
     }
     for inner in returned.inside {
         // The text of a sibling that was swallowed leaves with this one.
@@ -255,14 +262,14 @@ pub fn returned(returned: &Returned<'_>) -> String {
         let below = inner.depth.saturating_sub(frame.depth + 1) as usize;
         text.line(format_args!("{}- {}", "  ".repeat(below), summary_line(inner)));
     }
-    text.list("Decisions", all().flat_map(Frame::taken));
-    text.list("Evidence, recorded by the machine", returned.evidence.iter().map(String::as_str));
+    text.list(own_lines::DECISIONS, all().flat_map(Frame::taken));
+    text.list(own_lines::EVIDENCE, returned.evidence.iter().map(String::as_str));
     let paths = all().flat_map(|frame| &frame.artifacts).map(|artifact| artifact.path.as_str());
     text.artifacts(paths, returned.evidence);
     if !returned.outdated.is_empty() {
         text.line(format_args!(
-            "Read before {} changed it, so out of date further up: {}",
-            frame.num,
+            "{} changed it, so out of date further up: {}",
+            numbered(own_lines::OUTDATED, &[frame.num.0]),
             named(returned.outdated)
         ));
     }
@@ -319,9 +326,6 @@ pub(crate) fn given(text: Option<&str>) -> Option<&str> {
     text.map(str::trim).filter(|text| !text.is_empty())
 }
 
-/// The number of planned frames that are named.
-const NAMED_FRAMES: usize = 12;
-
 /// The longest title that is shown, in bytes.
 const TITLE_BYTES: usize = 200;
 
@@ -355,8 +359,8 @@ impl Text {
     /// Returns the name of a frame's criteria.
     fn aim(&self) -> &'static str {
         match self.dialect {
-            Dialect::Stack => "Success criteria",
-            Dialect::Flame => "Goal",
+            Dialect::Stack => own_lines::CRITERIA,
+            Dialect::Flame => own_lines::GOAL,
         }
     }
 
@@ -387,14 +391,14 @@ impl Text {
     fn facts(&mut self, frame: &Frame) {
         let facts: Vec<_> = frame.facts().collect();
         if !facts.is_empty() {
-            self.block("Context", &facts.join("\n"));
+            self.block(own_lines::CONTEXT, &facts.join("\n"));
         }
     }
 
     fn opening(&mut self, frame: &Frame, context: &str) {
         if let Some(results) = given(frame.results.as_deref()) {
             self.line("It was worked on before: go on from there, do not start over.");
-            self.results("Results so far", frame, results);
+            self.results(own_lines::RESULTS_SO_FAR, frame, results);
             self.log(frame, Gaps::default());
         }
         if !context.trim().is_empty() {
@@ -418,7 +422,17 @@ impl Text {
         }
         self.line(format_args!("{heading}:"));
         for item in items {
-            self.line(format_args!("- {item}"));
+            self.item(&item);
+        }
+    }
+
+    /// Adds a foreign line to a list.
+    fn item(&mut self, item: &str) {
+        let line = format!("- {item}");
+        if has_own_line(&line) {
+            self.line(format_args!("- \\{item}"));
+        } else {
+            self.line(line);
         }
     }
 
@@ -428,15 +442,15 @@ impl Text {
         let is_new = |path: &&'a str| {
             seen.insert(*path) && !evidence.iter().any(|line| line.contains(*path))
         };
-        self.list("Artifacts", paths.filter(is_new));
+        self.list(own_lines::ARTIFACTS, paths.filter(is_new));
     }
 
     fn log(&mut self, frame: &Frame, gaps: Gaps) {
         let Some(sentence) = gaps.sentence() else {
-            return self.log_of("Every step of it", frame.num);
+            return self.log_of(own_lines::WHOLE_LOG, frame.num);
         };
-        self.line(format_args!("Not every step of it can be read again: {sentence}."));
-        self.log_of("All else of it", frame.num);
+        self.line(format_args!("{} can be read again: {sentence}.", own_lines::GAPS));
+        self.log_of(own_lines::PARTIAL_LOG, frame.num);
     }
 
     fn log_of(&mut self, what: &str, num: FrameNum) {
@@ -453,133 +467,15 @@ impl Text {
         if pins.is_empty() {
             return;
         }
-        self.line("Pins, which hold from here on:");
+        self.line(format_args!("{}:", own_lines::PINS));
         for pin in pins {
             self.line(pin_line(pin));
         }
     }
-
-    fn now(&mut self, returned: &Returned<'_>) {
-        if let WentOn::In(open) = returned.went_on
-            && !returned.elsewhere
-        {
-            // The call that opened another frame comes after this one, and its answer reports that.
-            if open.identity_derived {
-                self.line(open_now(Some(open)));
-            }
-            return;
-        }
-        let Some(parent) = returned.parent else {
-            self.line(match returned.frame.status {
-                Status::Failed => {
-                    "That was the session's outermost frame: tell the user what failed and why."
-                }
-                Status::Blocked => {
-                    "That was the session's outermost frame: tell the user what it waits for."
-                }
-                _ => "That was the whole work of this session: report to the user.",
-            });
-            self.unfinished(returned);
-            self.line(nothing_open(returned.is_followed));
-            return;
-        };
-        if returned.elsewhere {
-            self.line(
-                "That was the whole work of this session: end your turn now, with what the session \
-                 that asked for it should know.",
-            );
-            return;
-        }
-        match returned.went_on {
-            WentOn::Parent if returned.closed.is_some() => {
-                return self.line(open_now(Some(parent)));
-            }
-            WentOn::Parent | WentOn::In(_) => {}
-            WentOn::Nowhere => return self.line(nothing_open(returned.is_followed)),
-        }
-        if !parent.identity_derived && !returned.parent_above {
-            self.criteria(&format!("{} of {}", self.aim(), parent.num), parent);
-        }
-        self.next(returned, parent);
-        self.line(open_now(Some(parent)));
-    }
-
-    fn unfinished(&mut self, returned: &Returned<'_>) {
-        if returned.planned.is_empty() {
-            return;
-        }
-        let line = |frame: &Frame| format!("{} {}", label(frame), frame.status);
-        let named: Vec<_> = returned.planned.iter().take(NAMED_FRAMES).map(line).collect();
-        let more = match returned.planned.len().saturating_sub(NAMED_FRAMES) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        self.line(format_args!("Left unfinished below it: {}{more}.", named.join(", ")));
-        if returned.frame.status == Status::Blocked {
-            return;
-        }
-        self.line(format_args!(
-            "Nobody works on that any more: say so to the user. {} declares it irrelevant, and after {} of {} it can be \
-             activated.",
-            self.dialect.tool("stack_frame_invalidate"),
-            self.dialect.tool("stack_frame_reopen"),
-            returned.frame.num,
-        ));
-    }
-
-    fn next(&mut self, returned: &Returned<'_>, parent: &Frame) {
-        let frame = returned.frame.num;
-        // The criteria of a session's root are the user's own words, which are never folded away; the newest count.
-        let rest = match (parent.identity_derived, returned.parent_above) {
-            (true, _) => "what the user asked last, which stands above".to_owned(),
-            (false, true) => {
-                format!("the criteria of {}, which stand where it was opened", parent.num)
-            }
-            (false, false) => format!("the criteria of {}", parent.num),
-        };
-        // A frame that holds a user's request ends with the answer.
-        let end = match parent.parent {
-            Some(_) if !parent.identity_derived => format!("pop {}", parent.num),
-            _ => "report to the user".to_owned(),
-        };
-        let Some(first) = returned.planned.first() else {
-            self.line(match returned.frame.status {
-                Status::Completed => format!(
-                    "Next: hold what is done against {rest}. Go on with what is missing, without doing {frame} \
-                     again; if nothing is, {end}."
-                ),
-                Status::Failed | Status::Blocked => format!(
-                    "Next: {frame} is not done. Do what is possible of {rest}; if nothing is, {end} and say what \
-                     is missing and why."
-                ),
-                _ => format!("Next: go on with {rest}, without {frame}."),
-            });
-            return;
-        };
-        self.line(format_args!(
-            "Next: start {} with {}, unless {} says otherwise.",
-            label(first),
-            self.dialect.tool(ACTIVATE),
-            if parent.identity_derived { "what the user asked last" } else { "a later request" },
-        ));
-        let later: Vec<String> =
-            returned.planned.iter().take(NAMED_FRAMES).skip(1).map(label).collect();
-        let count = returned.planned_count.max(returned.planned.len());
-        let unnamed = count - returned.planned.len().min(NAMED_FRAMES);
-        let tree = self.dialect.tool("stack_tree").into_owned();
-        match (later.is_empty(), unnamed) {
-            (true, 0) => {}
-            (false, 0) => self.line(format_args!("Planned behind it: {}", later.join(", "))),
-            (_, more) => {
-                let later = later.join(", ");
-                self.line(format_args!(
-                    "Planned behind it: {later} and {more} more ({tree} shows all)"
-                ));
-            }
-        }
-    }
 }
 
+#[cfg(test)]
+mod forged_tests;
 #[cfg(test)]
 #[path = "returned_tests.rs"]
 mod tests;

@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::fmt::{Display, Write};
 
+use crate::own_lines::quoted;
+
 /// `text` with `& < > " '` escaped, line ends as XML reads them, and each character that XML 1.0
 /// forbids or that steers a terminal shown as `\u{1b}`.
 pub fn escape_xml(text: &str) -> Cow<'_, str> {
@@ -13,18 +15,6 @@ pub fn escape_xml(text: &str) -> Cow<'_, str> {
 /// 1.0 or steer a terminal as `\u{1b}`.
 pub fn visible(text: &str) -> Cow<'_, str> {
     escape(text, XmlContext::Plain)
-}
-
-/// The beginning of a line of callstack's own in what models read.
-pub const MARK: &str = "[callstack]";
-
-/// Returns a text of somebody else in which no line begins as one of ours.
-pub fn quoted(text: &str) -> Cow<'_, str> {
-    if !text.contains(MARK) {
-        return Cow::Borrowed(text);
-    }
-    let quote = |line: &str| if line.trim_start().starts_with(MARK) { "\\" } else { "" };
-    text.split_inclusive('\n').flat_map(|line| [quote(line), line]).collect::<String>().into()
 }
 
 /// Returns a text on one line: white space is a blank, and what [`visible`] shows is shown.

@@ -5,10 +5,11 @@ use std::fmt::Write as _;
 use super::{CompactionType, REST_OF_SESSION};
 use crate::dialect::Dialect;
 use crate::frame::{Frame, Status};
+use crate::own_lines;
 use crate::returned::{given, label};
 use crate::secrets::{cut_to_token_budget, mask};
 use crate::text::{CUT, iso_time};
-use crate::xml::one_line;
+use crate::xml::{one_line, visible};
 
 /// Ancestors, siblings, artifacts and decisions that are named; of each the newest or nearest.
 const ANCESTORS: usize = 6;
@@ -219,7 +220,8 @@ fn section<'a>(text: &mut Text, heading: &str, items: impl Iterator<Item = &'a s
 /// instruction.
 fn quoted(text: &mut Text, heading: &str, foreign: &str) {
     let foreign = mask(foreign.trim());
-    let shown = crate::xml::visible(&foreign);
+    let shown = visible(&foreign);
+    let shown = own_lines::quoted(&shown);
     if heading.is_empty() || shown.contains('\n') {
         if !heading.is_empty() {
             text.line(heading);

@@ -2,6 +2,7 @@
 
 use crate::dialect::Dialect;
 use crate::frame::{Frame, FrameNum};
+use crate::own_lines::{PIN_ELEMENT, PINS_ELEMENT, TASKS_ELEMENT};
 use crate::secrets::mask;
 use crate::text::estimate_units;
 use crate::xml::XmlWriter;
@@ -127,9 +128,9 @@ impl Page<'_> {
         }
         let whole = Section::of(tasks::whole(self.input));
         if whole.units <= self.left / 2 {
-            return self.spend(whole, self.left, "stack-task-management");
+            return self.spend(whole, self.left, TASKS_ELEMENT);
         }
-        self.spend(Section::of(tasks::brief(self.input)), self.left / 4, "stack-task-management")
+        self.spend(Section::of(tasks::brief(self.input)), self.left / 4, TASKS_ELEMENT)
     }
 
     /// Returns the longest metadata: the omissions are known only when everything else is chosen.
@@ -417,14 +418,14 @@ fn pins(pins: &[ScopedPin]) -> String {
         return String::new();
     }
     let mut xml = XmlWriter::new(1);
-    xml.tag("pins").attr("count", pins.len()).open();
+    xml.tag(PINS_ELEMENT).attr("count", pins.len()).open();
     for pin in pins {
-        xml.tag("pin")
+        xml.tag(PIN_ELEMENT)
             .attr("id", format_args!("p{}", pin.pin.num))
             .attr("frame", pin.owner)
             .text(&mask(&pin.pin.text));
     }
-    xml.close("pins");
+    xml.close(PINS_ELEMENT);
     xml.finish()
 }
 
@@ -464,7 +465,7 @@ const PLANNED_SIBLINGS: &str = "planned-siblings";
 
 /// The one that few contexts have stands last.
 const ALL_SECTIONS: [&str; 7] = [
-    "stack-task-management",
+    TASKS_ELEMENT,
     "metadata",
     "open-when-written",
     "planned-children",

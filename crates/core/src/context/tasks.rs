@@ -1,6 +1,7 @@
 //! The section on how to work in frames and what comes next.
 
 use crate::frame::{Frame, FrameNum, Status};
+use crate::own_lines::TASKS_ELEMENT;
 use crate::secrets::mask;
 use crate::text::{CUT, UNITS_PER_TOKEN, cap, truncate_to_units};
 use crate::xml::XmlWriter;
@@ -45,7 +46,7 @@ const BRIEF_UNITS: usize = 60 * UNITS_PER_TOKEN;
 /// The whole block.
 pub(super) fn whole(input: &ContextInput<'_>) -> String {
     let mut xml = XmlWriter::new(1);
-    xml.tag("stack-task-management").open();
+    xml.tag(TASKS_ELEMENT).open();
     let prose = |xml: &mut XmlWriter, name, text| {
         xml.tag(name).open();
         xml.lines(text);
@@ -67,16 +68,16 @@ pub(super) fn whole(input: &ContextInput<'_>) -> String {
         xml.element("rule", rule);
     }
     xml.close("rules");
-    xml.close("stack-task-management");
+    xml.close(TASKS_ELEMENT);
     xml.finish()
 }
 
 /// Returns only the part that differs from frame to frame.
 pub(super) fn brief(input: &ContextInput<'_>) -> String {
     let mut xml = XmlWriter::new(1);
-    xml.tag("stack-task-management").open();
+    xml.tag(TASKS_ELEMENT).open();
     standing(&mut xml, input);
-    xml.close("stack-task-management");
+    xml.close(TASKS_ELEMENT);
     xml.finish()
 }
 

@@ -4,6 +4,7 @@ use super::{Text, given, label};
 use crate::dialect::Dialect;
 use crate::frame::Frame;
 use crate::framing::identity_of;
+use crate::own_lines;
 use crate::secrets::{cut_to_token_budget, mask};
 use crate::text::CUT;
 
@@ -30,11 +31,11 @@ impl Asked<'_> {
         if let Some(words) = newest.or_else(|| given(first)) {
             let words = mask(words);
             let words = cut_to_token_budget(&words, self.tokens, CUT);
-            let heading = if is_first { "The user's request" } else { "The user's newest request" };
+            let heading = if is_first { own_lines::REQUEST } else { own_lines::NEWEST_REQUEST };
             text.block(heading, &words);
         }
         if first.is_some() && !is_first {
-            text.line(format_args!("The work began with an earlier one: {}", label(self.root)));
+            text.line(format_args!("{}: {}", own_lines::EARLIER_REQUEST, label(self.root)));
         }
         text.out
     }

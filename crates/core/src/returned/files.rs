@@ -1,7 +1,8 @@
 //! The block of a finished frame with the content of files that stays.
 
-use super::{MARK, Text};
+use super::Text;
 use crate::evidence::{KeptFiles, Passage};
+use crate::own_lines::{HEADS, OUTLINES, PASSAGES, has_own_line, quoted};
 use crate::secrets::mask;
 use crate::xml::{one_line, visible};
 
@@ -10,35 +11,31 @@ impl Text {
     /// unchanged, or in which a line could pass for one of ours, is left out: it is of use only word for word.
     pub(super) fn files(&mut self, files: &KeptFiles) {
         if !files.outlines.is_empty() {
-            self.line("Read and not changed (line: definition):");
+            self.line(format_args!("{OUTLINES}:"));
         }
         for outline in &files.outlines {
             let (first, last) = outline.lines;
-            self.line(format_args!(
-                "- {}, lines {first} to {last}",
-                one_line(&mask(&outline.path))
-            ));
+            let path = one_line(&mask(&outline.path));
+            self.item(&format!("{path}, lines {first} to {last}"));
             for definition in &outline.definitions {
-                self.line(format_args!("  {}", one_line(&mask(definition))));
+                self.line(format_args!("  {}", quoted(&one_line(&mask(definition)))));
             }
         }
-        self.texts("First lines of files, as they stood then:", &files.heads);
-        self.texts("Text that was written last, as it stood then:", &files.passages);
+        self.texts(HEADS, &files.heads);
+        self.texts(PASSAGES, &files.passages);
     }
 
     fn texts(&mut self, heading: &str, texts: &[Passage]) {
-        let is_ours = |line: &str| line.trim_start().starts_with(MARK);
         let shown = texts
             .iter()
-            .filter(|it| visible(&mask(&it.text)) == it.text && !it.text.lines().any(is_ours));
+            .filter(|it| visible(&mask(&it.text)) == it.text && !has_own_line(&it.text));
         let mut shown = shown.peekable();
         if shown.peek().is_some() {
-            self.line(heading);
+            self.line(format_args!("{heading}:"));
         }
         for passage in shown {
-            let (path, text) =
-                (one_line(&mask(&passage.path)), passage.text.trim_end_matches('\n'));
-            self.line(format_args!("- {path}\n{text}"));
+            self.item(&one_line(&mask(&passage.path)));
+            self.line(passage.text.trim_end_matches('\n'));
         }
     }
 }

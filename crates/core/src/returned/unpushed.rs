@@ -6,6 +6,7 @@ use crate::context::ScopedPin;
 use crate::dialect::Dialect;
 use crate::evidence::{Gaps, KeptFiles};
 use crate::frame::{Frame, Status};
+use crate::own_lines;
 use crate::results::ResultsSource;
 use crate::secrets::cut_to_token_budget;
 use crate::text::{CUT, estimate_tokens, format_duration};
@@ -59,21 +60,21 @@ pub fn unpushed(unpushed: &Unpushed<'_>) -> String {
         text.line(format_args!("{MARK} frame {} {}{after}: {what}.", label(frame), frame.status));
     }
     if let Some(reason) = frame.invalidation_reason.as_deref().filter(|_| !goes_on) {
-        text.block("Reason", reason);
+        text.block(own_lines::REASON, reason);
     }
     match given(frame.results.as_deref().filter(|_| !goes_on)) {
-        Some(results) if !unpushed.replied => text.results("Results", frame, results),
+        Some(results) if !unpushed.replied => text.results(own_lines::RESULTS, frame, results),
         // Otherwise the evidence describes the work.
         None if unpushed.evidence.is_empty()
             && if goes_on { !unpushed.replied } else { frame.status == Status::Completed } =>
         {
-            text.line("Results: nothing was said at its end.");
+            text.line(format_args!("{}: nothing was said at its end.", own_lines::RESULTS));
         }
         _ => {}
     }
     let all = || std::iter::once(frame).chain(unpushed.inside);
     if !unpushed.inside.is_empty() {
-        text.line("Frames inside it:");
+        text.line(format_args!("{}:", own_lines::INSIDE));
         // Nobody has summed up these results, as the author of a frame around them would.
         let stays = |inner: &&Frame| inner.depth <= frame.depth + 1 && is_written(inner);
         let written = unpushed.inside.iter().filter(stays).filter_map(|it| it.results.as_deref());
@@ -92,8 +93,8 @@ pub fn unpushed(unpushed: &Unpushed<'_>) -> String {
             }
         }
     }
-    text.list("Decisions", all().flat_map(Frame::taken));
-    text.list("Evidence, recorded by the machine", unpushed.evidence.iter().map(String::as_str));
+    text.list(own_lines::DECISIONS, all().flat_map(Frame::taken));
+    text.list(own_lines::EVIDENCE, unpushed.evidence.iter().map(String::as_str));
     let paths = all().flat_map(|frame| &frame.artifacts).map(|artifact| artifact.path.as_str());
     text.artifacts(paths, unpushed.evidence);
     text.files(unpushed.files);

@@ -4,9 +4,10 @@ use std::fmt::Write as _;
 
 use callstack_core::dialect::Dialect;
 use callstack_core::frame::{Frame, Status};
+use callstack_core::own_lines::quoted;
 use callstack_core::results::ResultsSource;
 use callstack_core::text::iso_time;
-use callstack_core::xml::{quoted, visible};
+use callstack_core::xml::visible;
 use schemars::JsonSchema;
 use serde::Serialize;
 

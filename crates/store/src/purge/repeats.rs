@@ -3,7 +3,7 @@
 //!
 //! - cut off with `…` where there was no more room, and with secrets masked (`core::text`, `core::secrets`);
 //! - on one line, in XML (`core::context`, `core::xml`);
-//! - with `\` or `>` before lines that could pass for ours (`core::xml::quoted`, `core::compaction`);
+//! - with `\` or `>` before lines that could pass for ours (`core::own_lines::quoted`, `core::compaction`);
 //! - without the marks of lists and headings (`core::results`), and without our own words before it;
 //! - if it is short, only as a whole field: between quotes or tags, after a heading, or on a line of its own.
 //!
@@ -108,6 +108,8 @@ fn in_a_line(text: &str) -> String {
     let is_mark = |word: &&str| word.chars().all(|char| matches!(char, '>' | '-' | '*' | '#'));
     let words = text.split_whitespace().filter(|word| !is_mark(word));
     let words = words.map(|word| word.strip_prefix('\\').unwrap_or(word));
+    // Alone it stands before a line that is indented.
+    let words = words.filter(|word| !word.is_empty());
     let mut line = words.collect::<Vec<_>>().join(" ");
     if line.contains('&') {
         let entities =
