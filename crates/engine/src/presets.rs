@@ -160,6 +160,15 @@ fn read(file: &str, text: &str) -> Result<Preset, EngineError> {
 }
 
 impl Preset {
+    /// Returns which file of the project its words are from, and whether it stands in for a built-in preset; none for
+    /// one that is built in. What a repository brings is not the user's word.
+    pub fn origin(&self) -> Option<String> {
+        self.file.as_ref()?;
+        let stands_in = BUILT_IN.iter().any(|(known, _)| *known == self.name);
+        let instead = if stands_in { ", in place of the built-in preset" } else { "" };
+        Some(format!("{PRESETS}/{}.toml, a file of the project{instead}", self.name))
+    }
+
     /// Returns the placeholders in it, in alphabetical order.
     pub fn placeholders(&self) -> BTreeSet<String> {
         let texts = self.texts().into_iter();
@@ -210,6 +219,11 @@ impl Preset {
 }
 
 impl PresetFrame {
+    /// Returns its criteria; where there are none, the title is the criterion.
+    pub(crate) fn criteria_or_title(&self) -> &str {
+        if self.criteria.trim().is_empty() { &self.title } else { &self.criteria }
+    }
+
     fn filled(&self, values: &BTreeMap<String, String>) -> Self {
         let fill = |text: &str| -> String {
             let value = |name: &str| values.get(name).map_or("", |value| value.trim()).to_owned();

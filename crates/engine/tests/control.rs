@@ -5,7 +5,7 @@ use callstack_core::limits::Limits;
 use callstack_engine::{FrameStateManager, Kind, Settings};
 use serde_json::{Value, json};
 
-use crate::support::Project;
+use crate::support::{Project, caller};
 
 fn planned() -> Project {
     let project = Project::new();
@@ -280,6 +280,16 @@ fn a_project_has_presets_of_its_own_and_faults_in_them_are_found() {
     write("[[frames]]\ntitle = \"Mend {what}\"\n");
     project.did("ses_a", "stack_preset", json!({"name": "bugfix", "values": {"what": "the hut"}}));
     assert_eq!(tree(&project), "Mend the hut");
+    let origin = ".opencode/stack/presets/bugfix.toml, a file of the project, in place of the built-in preset";
+    let listed = project.did("ses_a", "stack_preset", json!({})).text;
+    assert!(listed.contains(&format!("- bugfix(what) (from {origin}): \n")), "{listed}");
+    // In a later message: beside the plan, the call is taken to contain the frame's purpose.
+    let mut later = caller("ses_a");
+    later.anchor.message = Some("msg-later".to_owned());
+    let activate = callstack_engine::operations::find("stack_frame_activate").unwrap();
+    let begun = activate.run(&project.engine, &later, json!({"frame": "f2"})).unwrap().text;
+    let said = format!("\nContext: Title and criteria are from {origin}.\n");
+    assert!(begun.contains(&said), "{begun}");
     for (text, expected) in [
         ("[[frames]]\ntitle = \"x\"\ncolour = \"red\"\n", "line 3: unknown field `colour`"),
         ("[[frames]]\n\ntitel\n", "line 3"),

@@ -79,10 +79,13 @@ pub(crate) fn run(
                 values.iter().map(|given| pair(given)).collect::<Result<_, _>>()?;
             // A preset that can't be filled is refused before a store is made.
             let params = PresetsParams { name: Some(name.clone()), values: Some(values.clone()) };
-            invocation.on_machine::<Presets>(output, params)?;
+            let found = invocation.on_machine::<Presets>(output, params)?.presets;
             let engine = invocation.engine_or_new(*new, output)?;
             let arguments = json!({"name": name, "values": values, "parent": parent});
             let answer = invocation.run(&engine, "stack_preset", arguments)?;
+            for origin in found.iter().filter_map(|preset| preset.origin.as_ref()) {
+                output.remark(&format!("the frames are from {origin}"));
+            }
             print_planned(output, &answer)
         }
     }
@@ -103,6 +106,9 @@ fn head(page: &mut Page, preset: &ShownPreset) {
         page.put(PLAIN, &format!(" {name}=…"));
     }
     page.put(DIM, &format!("  {}", preset.description)).end();
+    if let Some(origin) = &preset.origin {
+        page.put(DIM, &format!("  from {origin}")).end();
+    }
 }
 
 fn draw(page: &mut Page, frames: &[ShownPresetFrame], depth: usize) {

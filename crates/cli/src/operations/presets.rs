@@ -42,6 +42,8 @@ pub(crate) struct ShownPreset {
     pub(crate) values: Vec<String>,
     /// The file that it stands in; null for one that is built in
     pub(crate) file: Option<String>,
+    /// The same in words; null for one that is built in
+    pub(crate) origin: Option<String>,
     pub(crate) frames: Vec<ShownPresetFrame>,
 }
 
@@ -106,6 +108,7 @@ impl ShownPreset {
             description: preset.description.clone(),
             values: preset.placeholders().into_iter().collect(),
             file: preset.file.as_deref().map(|file| path_text(file).into_owned()),
+            origin: preset.origin(),
             frames: preset.frames.iter().map(ShownPresetFrame::of).collect(),
         }
     }

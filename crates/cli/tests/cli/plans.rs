@@ -87,6 +87,16 @@ fn a_preset_is_looked_at_and_applied() {
     let mine = "description = \"Mine\"\n[[frames]]\ntitle = \"Mend {it}\"\n";
     desk.sealed.write(".opencode/stack/presets/mend.toml", mine).unwrap();
     assert_eq!(desk.json(&["preset", "list"])[2]["name"], "mend");
+    let review = desk.sealed.write(".opencode/stack/presets/review.toml", mine).unwrap();
+    let origin = "from .opencode/stack/presets/review.toml, a file of the project, in place of the built-in preset";
+    for action in ["list", "show review"] {
+        let arguments: Vec<_> = ["preset"].into_iter().chain(action.split(' ')).collect();
+        let shown = desk.run(&arguments).stdout;
+        assert!(shown.contains(&format!("review it=…  Mine\n  {origin}\n")), "{shown}");
+    }
+    let applied = desk.run(&["preset", "apply", "review", "it=the hut", "--parent", "f1"]).stderr;
+    assert!(applied.contains(&format!("the frames are {origin}")), "{applied}");
+    std::fs::remove_file(review).unwrap();
     desk.sealed.write(".opencode/stack/presets/mend.toml", "description = 3\n").unwrap();
     desk.sealed.write(".opencode/stack/presets/my own.toml", mine).unwrap();
     let said = desk.run(&["preset", "list", "--json"]);

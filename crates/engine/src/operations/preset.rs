@@ -94,8 +94,11 @@ impl PresetParams {
     /// Returns the arguments of `stack_frame_plan` that plan the preset; `None` if presets are to be listed.
     fn into_plan(self, project: &Path) -> Result<Option<Value>, EngineError> {
         let Some(name) = self.name.filter(|name| !name.is_empty()) else { return Ok(None) };
-        let frames = preset(project, &name)?.filled(&self.values.unwrap_or_default())?;
-        let children: Vec<_> = frames.iter().map(PresetChild::of).collect();
+        let preset = preset(project, &name)?;
+        let frames = preset.filled(&self.values.unwrap_or_default())?;
+        let context =
+            preset.origin().map(|origin| format!("Title and criteria are from {origin}."));
+        let children: Vec<_> = frames.iter().map(|it| planned(it, context.as_deref())).collect();
         let mut arguments = json!({"children": children});
         if let Some(parent) = self.parent {
             arguments["parent"] = parent.into();
@@ -104,14 +107,22 @@ impl PresetParams {
     }
 }
 
+/// Returns a frame as `stack_frame_plan` takes it.
+fn planned(frame: &PresetFrame, context: Option<&str>) -> Value {
+    let children: Vec<_> = frame.children.iter().map(|child| planned(child, context)).collect();
+    json!({
+        "title": frame.title,
+        "successCriteria": frame.criteria_or_title(),
+        "context": context,
+        "children": children,
+    })
+}
+
 impl PresetChild {
     fn of(frame: &PresetFrame) -> Self {
-        // Without criteria in the preset, the title is the criterion.
-        let criteria =
-            if frame.criteria.trim().is_empty() { &frame.title } else { &frame.criteria };
         Self {
             title: frame.title.clone(),
-            success_criteria: criteria.clone(),
+            success_criteria: frame.criteria_or_title().to_owned(),
             children: frame.children.iter().map(Self::of).collect(),
         }
     }
@@ -131,10 +142,11 @@ fn list(engine: &Engine) -> Result<Reply<Vec<ListedPreset>>, EngineError> {
             }
         };
         let takes: Vec<_> = preset.placeholders().into_iter().collect();
+        let origin = preset.origin().map(|origin| format!(" (from {origin})")).unwrap_or_default();
         // Writing to a string can't fail.
         let _ = writeln!(
             text,
-            "- {}({}): {}",
+            "- {}({}){origin}: {}",
             preset.name,
             takes.join(", "),
             one_line(&preset.description)
