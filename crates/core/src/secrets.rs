@@ -6,9 +6,11 @@
 //! A text is masked while it is whole: evidence, titles and everything else that cuts a text or takes it apart masks
 //! it first and is stored masked. Messages are stored as they came, and are masked where they are shown.
 
+mod calls;
 mod cookies;
 mod encoded;
 mod escaped;
+mod form;
 mod forms;
 mod judge;
 mod named;

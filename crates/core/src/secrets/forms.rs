@@ -1,65 +1,109 @@
 //! The table of secrets that are known by the text around them.
 
+use super::calls;
 use super::encoded::is_user_and_password;
 use super::escaped::word;
+use super::form::{Form, call, command, field, flag, form, gap, quote, quoted};
 use super::judge::{
-    always, has_digit, has_random_run, is_likely_bare, is_marked, is_mixed, is_mixed_in_case,
-    is_random_bare, is_value,
+    always, has_digit, has_random_run, is_likely_bare, is_marked, is_mixed, is_mixed_bare,
+    is_mixed_in_case, is_random_bare, is_value,
 };
 
 /// Raised when code outside of the tables changes the decision about secrets.
-pub(super) const VERSION: u32 = 14;
-
-/// A secret that stands in a form of its own.
-pub(super) struct Form {
-    /// The name of its kind in the mask.
-    pub name: &'static str,
-    /// Every text with such a secret contains one of these: looking for them is much cheaper.
-    pub signs: &'static [&'static str],
-    /// The secret is the group `s`, or all of it.
-    pub pattern: &'static str,
-    /// Distinguishes a secret from other text in the same place.
-    pub judge: fn(&str) -> bool,
-    /// Whether it is looked for only in lines with a sign.
-    pub in_line: bool,
-}
-
-const fn form(name: &'static str, signs: &'static [&'static str], pattern: &'static str) -> Form {
-    Form { name, signs, pattern, judge: always, in_line: false }
-}
-
-/// A password among the arguments of a command.
-const fn flag(signs: &'static [&'static str], pattern: &'static str) -> Form {
-    Form { name: "password", signs, pattern, judge: is_value, in_line: true }
-}
-
-/// Matches white space, also in a text that is written in another one.
-macro_rules! gap {
-    () => {
-        r"(?:\s|\\+[nrt])*"
-    };
-}
-
-/// A value in the output of a program, in JSON.
-const fn field(name: &'static str, signs: &'static [&'static str], pattern: &'static str) -> Form {
-    Form { name, signs, pattern, judge: is_value, in_line: false }
-}
-
-/// Matches a command and its arguments up to the one that is looked for.
-macro_rules! command {
-    ($names:literal, $flag:literal) => {
-        word!(concat!(
-            "(?:",
-            $names,
-            r#")\s(?:(?:[^\n|;&]|\\\r?\n)*?\s)??"#,
-            $flag,
-            r#"(?:\\*["'])?(?P<s>[^\s"'`|;&<>\\]{3,})"#
-        ))
-    };
-}
+pub(super) const VERSION: u32 = 15;
 
 /// Other forms, the more telling ones first: where two match, the first gives the name.
 pub(super) const FORMS: &[Form] = &[
+    call("password", calls::PASSWORD_SIGNS, calls::PASSWORD),
+    call("key", calls::KEY_SIGNS, calls::KEY),
+    Form {
+        name: "password",
+        signs: &["elastic user"],
+        pattern: concat!(
+            r"assword for the elastic user(?: \([^)\n]*\))?:?",
+            gap!(),
+            r"(?P<s>[A-Za-z0-9+*=_\-]{16,})"
+        ),
+        judge: is_mixed_in_case,
+        in_line: false,
+    },
+    Form {
+        name: "password",
+        signs: &["argocd admin initial-password"],
+        pattern: r#"argocd admin initial-password[^\n\\]*(?:\s|\\+[nr])+(?P<s>[A-Za-z0-9\-]{16})(?:[\s\\"'<]|$)"#,
+        judge: is_mixed_in_case,
+        in_line: false,
+    },
+    flag(
+        &["NEO4J_AUTH"],
+        concat!(
+            "NEO4J_AUTH",
+            quote!(),
+            "?",
+            r"\s*[:=]\s*",
+            quote!(),
+            r#"?neo4j/(?P<s>[^\s"'\\&]{4,})"#
+        ),
+    ),
+    Form {
+        name: "key",
+        signs: &["x-honeycomb-team"],
+        pattern: concat!(
+            "x-honeycomb-team",
+            quote!(),
+            "?",
+            r"\s*[:=]\s*",
+            quote!(),
+            "?(?P<s>[A-Za-z0-9_]{20,})"
+        ),
+        judge: is_mixed,
+        in_line: true,
+    },
+    form("token", &["snyk config"], r"snyk config set api=(?P<s>[0-9a-f\-]{36})"),
+    form(
+        "token",
+        &["tokens {"],
+        concat!(
+            r#"tokens \{(?:\s|\\+[nrt])+(?:[a-z_]+\s*=\s*[^=\n]{1,80}?(?:\s|\\+[nrt])+)*?"#,
+            r"(?:agent|default|initial_management|replication|config_file_service_registration)\s*=\s*",
+            quote!(),
+            "(?P<s>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})"
+        ),
+    ),
+    form("ClickUp token", &["pk_"], word!(r"(?P<s>pk_[0-9]{5,12}_[A-Z0-9]{32})(?:[^A-Za-z0-9]|$)")),
+    form("New Relic key", &["NRAL"], word!(r"(?P<s>[0-9a-zA-Z]{36}NRAL)(?:[^A-Za-z0-9]|$)")),
+    Form {
+        name: "key",
+        signs: &["key1", "key2", "aryKey", "aryMasterKey", "aryReadonlyMasterKey"],
+        pattern: concat!(
+            "(?:key[12]|(?:prim|second)ary(?:Readonly)?(?:Master)?Key)",
+            quote!(),
+            r":\s*",
+            quoted!("(?P<s>[A-Za-z0-9+/]{40,}={0,2})")
+        ),
+        judge: is_mixed_in_case,
+        in_line: true,
+    },
+    Form {
+        name: "AWS secret key",
+        signs: &["SecretAccessKey", "CREDENTIALS"],
+        pattern: r#"(?:SecretAccessKey[\s|]+|CREDENTIALS(?:(?:\t|\\+t)[^\s\\]+){2}(?:\t|\\+t))(?P<s>[A-Za-z0-9/+]{40})(?:[^A-Za-z0-9/+=]|$)"#,
+        judge: is_mixed,
+        in_line: true,
+    },
+    Form {
+        name: "password",
+        signs: &["1) ", "3) ", "5) ", "7) ", "9) "],
+        pattern: concat!(
+            r"[13579]\) ",
+            quoted!("[A-Za-z_-]*(?i-u:password|passwd|secret|token|api_?key)"),
+            r"(?:\s|\\+[nr])+[0-9]*[02468]\) ",
+            quote!(),
+            r#"(?P<s>[^"\\\s‹&]{6,})"#
+        ),
+        judge: is_likely_bare,
+        in_line: false,
+    },
     Form {
         name: "AWS secret key",
         signs: &["secret", "Secret", "SECRET"],
@@ -294,7 +338,7 @@ pub(super) const FORMS: &[Form] = &[
     Form {
         name: "authorization",
         signs: &["uthorization", "UTHORIZATION"],
-        pattern: r#"(?i-u)authorization(?:\\*["']|&(?:quot|apos|#3[49]);)?(?:\s*[:=,]\s*\[?|\s+\\*["'])(?:\\n\s*)?(?:\\*["']value\\*["']:\s*)?(?:\\*["']|&(?:quot|apos|#3[49]);)?(?:(?:bearer|basic|token|bot|digest|apikey|api-key|splunk|ssws|geniekey|negotiate|sharedkey|klaviyo-api-key|oauth|zoho-oauthtoken)\s+)(?:(?:token|key)=(?:\\*["'])?)?(?P<s>[A-Za-z0-9._~+/=:\-]{8,})"#,
+        pattern: r#"(?i-u)authorization(?:\\*["']|&(?:quot|apos|#3[49]);)?(?:\s*[:=,]\s*\[?|\s+\\*["'])(?:\\n\s*)?(?:\\*["']value\\*["']:\s*)?(?:\\*["']|&(?:quot|apos|#3[49]);)?(?:(?:bearer|basic|token|bot|digest|apikey|api-key|splunk|ssws|accesskey|geniekey|negotiate|sharedkey|klaviyo-api-key|oauth|zoho-oauthtoken)\s+)(?:(?:token|key)=(?:\\*["'])?)?(?P<s>[A-Za-z0-9._~+/=:\-]{8,})"#,
         judge: is_value,
         in_line: false,
     },
@@ -490,6 +534,13 @@ pub(super) const FORMS: &[Form] = &[
         signs: &["assword", "ASSWORD", "secret ", "token ", "key "],
         pattern: r#"(?:^|\\n|")(?i)[a-z0-9_.\-]*(?:password|secret|token|api_key|access_key) {2,}(?P<s>[^\s"\\]{8,})\s*(?:$|\\|")"#,
         judge: is_random_bare,
+        in_line: true,
+    },
+    Form {
+        name: "password",
+        signs: &["assword  ", "API Key  ", "API key  "],
+        pattern: r#"(?:^|\\n|")(?:[a-z0-9_.\-]*password {3,}|API [Kk]ey {2,})(?P<s>[^\s"\\]{8,})\s*(?:$|\\|")"#,
+        judge: is_mixed_bare,
         in_line: true,
     },
     Form {

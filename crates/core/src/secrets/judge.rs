@@ -332,6 +332,11 @@ pub(super) fn is_mixed_in_case(value: &str) -> bool {
     is_mixed(value) && has(char::is_ascii_lowercase) && has(char::is_ascii_uppercase)
 }
 
+/// The same where code may stand as well.
+pub(super) fn is_mixed_bare(value: &str) -> bool {
+    is_mixed_in_case(value) && is_likely_bare(value)
+}
+
 /// Whether a value that is all of its line has digits, letters in both cases and punctuation, as neither code nor
 /// prose has it.
 pub(super) fn is_marked(value: &str) -> bool {

@@ -185,9 +185,13 @@ impl<'a> Name<'a> {
         }
         // A test's verdict that it passed is no secret.
         if self.is_bare_pass && !self.is_quoted {
-            return self
-                .bare(from, ends_bare, 8, is_likely_and_no_name)
-                .filter(|_| is_tight && sign == '=');
+            let set = || self.bare(from, ends_bare, 8, is_likely_and_no_name);
+            let listed = || self.bare(from, ends_bare, 8, is_strong).filter(|it| self.is_line(it));
+            return match sign {
+                '=' if is_tight => set(),
+                ':' if next.is_none() => listed(),
+                _ => None,
+            };
         }
         if next.is_some() {
             return self.next_line(from);
@@ -303,6 +307,12 @@ impl<'a> Name<'a> {
             || (rest.len() < after.len() && rest.starts_with(['#', ';', '…']))
             || (rest.len() < after.len() && rest.starts_with("//"));
         is_end.then_some(found)
+    }
+
+    /// Whether nothing but the name and this value stands on its line.
+    fn is_line(&self, value: &Range<usize>) -> bool {
+        let after = self.text.get(value.end..).unwrap_or_default();
+        self.begins_a_line() && (after.is_empty() || after.starts_with(['\n', '\r', '\\']))
     }
 
     /// `'name: value'`, as a header stands in a command line.

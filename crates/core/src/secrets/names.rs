@@ -1,8 +1,9 @@
 //! The names of secrets: one list, for names in texts and for those of fields.
 
 /// The endings of names of secrets that people choose, which may consist of words or of numbers; in lower case.
-const CHOSEN: [&str; 17] = [
+const CHOSEN: [&str; 18] = [
     "password",
+    "pass_phrase",
     "wachtwoord",
     "lösenord",
     "hasło",
@@ -30,7 +31,7 @@ pub(super) fn endings() -> impl Iterator<Item = &'static str> {
 }
 
 /// Words that make a `key` after them a secret.
-const KEYS: [&str; 28] = [
+const KEYS: [&str; 30] = [
     "api",
     "access",
     "secret",
@@ -59,6 +60,8 @@ const KEYS: [&str; 28] = [
     "session",
     "shared",
     "unseal",
+    "mandrill",
+    "pagerduty_routing",
 ];
 
 /// Returns the endings in the upper and lower case that is usual in texts.

@@ -312,5 +312,9 @@ pub(super) const TOKENS: &[Token] = &[
     random("OpenShift token", &["sha256~"], url, 43, 43),
     token("Swarm token", &["SWMTKN-1-"], dashed, 70, ANY),
     token("Bitcoin key", &["xprv", "yprv", "zprv", "tprv"], alnum, 100, 115),
+    Token { judge: has_random_run, ..token("GitLab token", &["GR1348941"], url, 20, 20) },
+    random("dbt token", &["dbtc_"], url, 30, ANY),
+    random("Trello token", &["ATTA"], alnum, 60, 80),
+    token("AWS access key", &["bedrock-api-key-"], base64, 40, ANY),
     random("Fernet token", &["gAAAAA"], base64, 90, ANY),
 ];
