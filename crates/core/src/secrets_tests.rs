@@ -285,7 +285,7 @@ fn a_text_full_of_beginnings_is_looked_at_once() {
 /// Each name's value goes on to the end of the text.
 #[test]
 fn values_full_of_names_are_judged_by_their_beginnings() {
-    for named in ["password=", "ppassword=", "pwd="] {
+    for named in ["password=", "ppassword=", "pwd=", "Pass=[", "?key=a1B2c3d4e5f6g7%"] {
         let text = named.repeat(1_000);
         named::LOOKED.set(0);
         secrets(&text);

@@ -12,6 +12,8 @@ const LEAST: usize = 20;
 const READ: usize = 8_192;
 /// The letters that are decoded first, which exclude most text that is no base64.
 const FIRST: usize = 12;
+/// Letters of a Twitter token after the first escape in it.
+const TWITTER: usize = 512;
 
 type Found = (&'static str, Range<usize>);
 
@@ -118,7 +120,8 @@ fn shaped(text: &str, row: &Range<usize>, letters: &str) -> Option<Found> {
     }
     if letters.starts_with("AAAAAAAAAAAAAAAAAA") && text.as_bytes().get(row.end) == Some(&b'%') {
         let rest = text.as_bytes().get(row.end..)?;
-        let length = rest.iter().take_while(|it| in_row(**it) || **it == b'%').count();
+        let of_token = |it: &&u8| in_row(**it) || **it == b'%';
+        let length = rest.iter().take(TWITTER).take_while(of_token).count();
         return Some(("Twitter token", row.start..row.end + length));
     }
     wallet_key(letters)

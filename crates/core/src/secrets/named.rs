@@ -21,6 +21,8 @@ const SPACE: usize = 60;
 /// Fewest bytes of a value, and the most by which it is judged, so that texts with many names don't take long.
 const LEAST: usize = 6;
 const JUDGED: usize = 128;
+/// Fewest bytes of one in the middle of a line, or where it may be a word.
+const LONG: usize = 8;
 /// Signs of a diff before a line.
 const CHANGED: [char; 2] = ['+', '-'];
 /// Lines above the password of a login that are searched for its machine.
@@ -30,7 +32,7 @@ const LINE: usize = 400;
 
 #[cfg(test)]
 thread_local! {
-    /// Bytes of values without quotes that were judged.
+    /// Bytes of values that were judged.
     pub(super) static LOOKED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
@@ -172,7 +174,7 @@ impl<'a> Name<'a> {
         }
         if self.text.get(from..).is_some_and(|rest| rest.starts_with('[')) {
             let found = self.several(from + 1);
-            return found.or_else(|| self.strong(from + 1).filter(|it| self.is(it, is_strong)));
+            return found.or_else(|| self.bare(from + 1, ends_bare, LONG, is_strong));
         }
         if next.is_none() && rest.starts_with("=>") && self.is_printed() {
             return self.printed(from);
@@ -185,8 +187,9 @@ impl<'a> Name<'a> {
         }
         // A test's verdict that it passed is no secret.
         if self.is_bare_pass && !self.is_quoted {
-            let set = || self.bare(from, ends_bare, 8, is_likely_and_no_name);
-            let listed = || self.bare(from, ends_bare, 8, is_strong).filter(|it| self.is_line(it));
+            let set = || self.bare(from, ends_bare, LONG, is_likely_and_no_name);
+            let listed =
+                || self.bare(from, ends_bare, LONG, is_strong).filter(|it| self.is_line(it));
             return match sign {
                 '=' if is_tight => set(),
                 ':' if next.is_none() => listed(),
@@ -200,12 +203,12 @@ impl<'a> Name<'a> {
             return Some(typed);
         }
         if self.is_argument {
-            return self.strong(from).filter(|found| !self.is(found, |it| it.contains('%')));
+            return self.bare(from, ends_bare, LONG, |it| is_strong(it) && !it.contains('%'));
         }
         let found = match sign {
             '=' if is_tight => self.set(from),
             ':' if !is_tight || self.begins_a_line() || self.around().is_some() => {
-                self.header(from).or_else(|| self.line(from, 8))
+                self.header(from).or_else(|| self.line(from, LONG))
             }
             '=' => self.line(from, LEAST),
             _ => None,
@@ -244,9 +247,8 @@ impl<'a> Name<'a> {
 
     /// Returns a value in the middle of a line, if neither code nor prose looks like it.
     fn strong(&self, from: usize) -> Option<Range<usize>> {
-        const SHORTEST: usize = 8;
         let judge = if self.is_password() { is_likely_and_no_name } else { is_strong };
-        self.bare(from, ends_bare, SHORTEST, judge)
+        self.bare(from, ends_bare, LONG, judge)
     }
 
     /// A value that stands by itself on the line below its name.
@@ -399,6 +401,8 @@ impl<'a> Name<'a> {
     }
 
     fn is(&self, place: &Range<usize>, judge: fn(&str) -> bool) -> bool {
+        #[cfg(test)]
+        LOOKED.with(|looked| looked.set(looked.get() + place.len()));
         self.text.get(place.clone()).is_some_and(|value| judge(&escaped::uncoloured(value)))
     }
 
