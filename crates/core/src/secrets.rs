@@ -20,6 +20,7 @@ mod phrases;
 mod private_key;
 mod tables;
 mod tokens;
+mod values;
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -29,12 +30,11 @@ use std::ops::Range;
 use std::sync::OnceLock;
 
 use regex::Regex;
-use serde_json::Value;
 
 use self::forms::{FORMS, VERSION};
-use self::judge::{is_identifier, is_likely};
 use self::numbered::Unnumbered;
 use self::tokens::TOKENS;
+pub use self::values::{mask_json, mask_named, mask_value};
 use crate::text::truncate_to_token_budget;
 
 /// Each is compiled when a text first has one of its signs: most are never needed, and each takes memory.
@@ -387,38 +387,6 @@ fn replaced(text: &str, with: impl Fn(&'static str) -> String) -> Cow<'_, str> {
         text = Cow::Owned(masked);
     }
     text
-}
-
-/// The same for each text in a value, its keys aside. A text under a name such as `password` is a secret
-/// as a whole. Returns whether anything was masked.
-pub fn mask_value(value: &mut Value) -> bool {
-    match value {
-        Value::String(text) => {
-            let Cow::Owned(masked) = mask(text) else { return false };
-            *text = masked;
-            true
-        }
-        Value::Array(values) => {
-            values.iter_mut().fold(false, |masked, value| mask_value(value) | masked)
-        }
-        Value::Object(fields) => fields.iter_mut().fold(false, |masked, (name, value)| {
-            let named = value.as_str().and_then(|text| mask_named(name, text));
-            let secret = named.is_some();
-            if let Some(label) = named {
-                *value = label.into();
-            }
-            secret | mask_value(value) | masked
-        }),
-        Value::Null | Value::Bool(_) | Value::Number(_) => false,
-    }
-}
-
-/// Returns the replacement of a text that is a secret as a whole, by its name.
-pub fn mask_named(name: &str, text: &str) -> Option<String> {
-    let is_secret = names::is_of_field(name)
-        && is_likely(text)
-        && (names::is_chosen(name) || !is_identifier(text));
-    is_secret.then(|| label("password"))
 }
 
 const LABEL: (&str, char) = ("‹masked: ", '›');

@@ -424,6 +424,68 @@ fn values_of_json_are_masked_by_their_names_and_forms() {
     assert!(!mask_value(&mut value), "there is nothing left to mask");
 }
 
+#[test]
+fn what_only_something_beside_it_tells_is_masked_in_values() {
+    let secret = &*["Tr0ub4", "dorXk9"].concat();
+    let long = &*format!("{secret}{secret}");
+    let [begin, end] = marks();
+    let rows = [made(64, MIXED), made(60, MIXED)];
+    for (value, left) in [
+        (json!({"env": [{"name": "DB_PASSWORD", "value": secret}]}), secret),
+        (json!({"headers": [{"name": "X-Api-Key", "value": long}]}), secret),
+        (json!({"headers": [["X-Api-Key", long]]}), secret),
+        (json!(["psql", "--password", secret]), secret),
+        (json!(["curl", "-u", format!("admin:{secret}"), "https://a.test"]), secret),
+        (json!({"Name": "/db", "Type": "SecureString", "Value": secret}), secret),
+        (json!({"password": {"value": secret}}), secret),
+        (json!({format!("export API_KEY={long}"): 1}), secret),
+        (json!({"lines": [begin, rows[0], rows[1], end], "after": "kept"}), &rows[0][20..]),
+        (json!({"lines": [begin, rows[0], rows[1], end], "after": "kept"}), &rows[1][20..]),
+    ] {
+        let before = value;
+        let mut value = before.clone();
+        assert!(mask_value(&mut value), "{before}");
+        assert!(!value.to_string().contains(left), "{value}");
+        assert!(!mask_value(&mut value), "there is nothing left to mask: {value}");
+        assert_eq!(mask_json(&before.to_string()), value.to_string());
+    }
+}
+
+#[test]
+fn the_shape_of_a_value_stays() {
+    let [begin, end] = marks();
+    let row = made(64, MIXED);
+    let secret = ["Tr0ub4", "dorXk9"].concat();
+    let mut value = json!({
+        "empty": [[], {}, "", null, -1.5, true],
+        "lines": [format!("a \"b\" {begin}"), row, end],
+        "args": ["psql", "--password", secret, "é\n"],
+    });
+    assert!(mask_value(&mut value));
+    let label = "‹masked: private key›";
+    assert_eq!(
+        value,
+        json!({
+            "empty": [[], {}, "", null, -1.5, true],
+            "lines": [format!("a \"b\" {label}"), label, label],
+            "args": ["psql", "--password", "‹masked: password›", "é\n"],
+        })
+    );
+}
+
+#[test]
+fn secrets_of_lines_in_a_text_are_masked_in_json() {
+    let secret = ["horse2", "staple"].concat();
+    let text = format!("user: me\n  api_key: {secret} # of mine\n");
+    let json = json!({"parts": [{"text": text}]}).to_string();
+    let masked = mask_json(&json);
+    assert!(!masked.contains(&secret) && masked.contains("api_key: ‹masked: "), "{masked}");
+    let garbage = format!("{{\n  api_key: {secret} # of mine\n");
+    assert!(!mask_json(&garbage).contains(&secret));
+    let plain = r#"{"b": 1, "a": "x", "tokens": 1}"#;
+    assert_eq!(mask_json(plain), plain);
+}
+
 proptest! {
     #[test]
     fn masking_keeps_all_else(words in "[a-z \n]{0,80}", which in any::<prop::sample::Index>(), rest in "[a-z \n]{0,80}") {

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 
 use callstack_core::evidence::Evidence;
 use callstack_core::frame::{Frame, Status};
-use callstack_core::secrets::{mask, mask_value};
+use callstack_core::secrets::{mask, mask_json, mask_value};
 use callstack_core::stored::{Author, Call, Message, Part, PartBody, records, without_records};
 use callstack_core::text::{format_duration, iso_time};
 use serde_json::Value;
@@ -134,10 +134,7 @@ impl LogEntry {
         if reveal {
             return stored.clone();
         }
-        let Ok(mut message) = serde_json::from_str::<Value>(stored) else {
-            return mask(stored).into_owned();
-        };
-        if mask_value(&mut message) { message.to_string() } else { stored.clone() }
+        mask_json(stored).into_owned()
     }
 
     /// Returns the source of the message: the host's JSON, or the records of the program that recorded it, a line

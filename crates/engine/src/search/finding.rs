@@ -6,11 +6,11 @@ use std::ops::{ControlFlow, Range};
 use callstack_core::decide::Neighbourhood as _;
 use callstack_core::frame::{Frame, FrameNum};
 use callstack_core::search::{Match, Query};
-use callstack_core::secrets::mask;
+use callstack_core::secrets::{mask, mask_json};
 use callstack_store::{IndexedMessage, MessageRange, Narrowed, StoreError, View, said_of};
 
 use super::repeats::Kept;
-use super::texts::{masked_json, role, texts};
+use super::texts::{role, texts};
 use super::{Depth, FrameFound, MessageFound, PlaceKind, SearchAnswer, SearchHit, SearchRequest};
 use crate::error::EngineError;
 use crate::work::{frame_of, pieces, position_in};
@@ -257,7 +257,7 @@ impl<'s> Finding<'s> {
         let (session, message) = (&found.session, &found.message);
         let masked = !self.request.reveal;
         let text = match (self.is_raw(), masked) {
-            (true, true) => masked_json(&message.json),
+            (true, true) => mask_json(&message.json).into_owned(),
             (true, false) => message.json.clone(),
             (false, masked) => texts(&message.json, masked),
         };

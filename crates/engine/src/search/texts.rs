@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use callstack_core::secrets::{mask, mask_named, mask_value};
+use callstack_core::secrets::{mask, mask_named};
 use callstack_core::stored::Sections;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use serde_json::{Number, Value};
+use serde_json::Number;
 
 /// Names of fields without meaning for a person: ids, and data that only the host understands.
 const MEANINGLESS: [&str; 9] =
@@ -64,14 +64,6 @@ pub(crate) fn texts(json: &str, masked: bool) -> String {
         return text;
     }
     if masked { mask(json).into_owned() } else { json.to_owned() }
-}
-
-/// Returns a message as JSON without its secrets: those of its texts, whose lines JSON hides, and those that only
-/// fields beside each other tell.
-pub(crate) fn masked_json(json: &str) -> String {
-    let read = serde_json::from_str::<Value>(json).ok();
-    let masked = read.and_then(|mut value| mask_value(&mut value).then(|| value.to_string()));
-    mask(masked.as_deref().unwrap_or(json)).into_owned()
 }
 
 /// Returns the author of a message, according to the host.
@@ -311,17 +303,5 @@ mod tests {
         assert!(texts(&message.to_string(), false).contains(&token));
         let garbage = format!("no JSON {token}");
         assert!(!texts(&garbage, true).contains(&token));
-    }
-
-    #[test]
-    fn secrets_of_lines_in_a_text_are_masked_in_json() {
-        let secret = ["horse2", "staple"].concat();
-        let text = format!("user: me\n  api_key: {secret} # of mine\n");
-        let masked = masked_json(&json!({"parts": [{"text": text}]}).to_string());
-        assert!(!masked.contains(&secret) && masked.contains("api_key: ‹masked: "), "{masked}");
-        let garbage = format!("{{\n  api_key: {secret} # of mine\n");
-        assert!(!masked_json(&garbage).contains(&secret));
-        let plain = r#"{"b": 1, "a": "x"}"#;
-        assert_eq!(masked_json(plain), plain);
     }
 }
