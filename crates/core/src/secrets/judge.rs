@@ -42,6 +42,7 @@ fn is_reference(value: &str) -> bool {
         || is_colour(value)
         || is_digest(bare)
         || is_validation(value)
+        || (lower.starts_with("projects/") && lower.contains("/secrets/"))
         || WORDS.contains(&numbered)
         || [
             "your",
@@ -61,6 +62,7 @@ fn is_reference(value: &str) -> bool {
             "vault:",
             "arn:aws",
             "ref+",
+            "op://",
         ]
         .iter()
         .any(|start| bare.starts_with(start))
@@ -269,14 +271,20 @@ fn is_code(value: &str) -> bool {
         || parts().all(word) && (value.contains(['.', ':']) || (value.contains('_') && named()))
 }
 
-/// Whether it is a number, or lower-case words such as `next-page`: it counts tokens or names one.
+/// Whether it is a number, lower-case words such as `next-page`, or a path such as `List.NextMarker`: it counts tokens
+/// or names one.
 pub(super) fn is_plain(value: &str) -> bool {
     const WORD: usize = 12;
     let is_word = |part: &str| {
         (1..=WORD).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_lowercase())
     };
+    let is_name = |part: &str| {
+        part.starts_with(|char: char| char.is_ascii_uppercase())
+            && part.bytes().all(|byte| byte.is_ascii_alphabetic())
+    };
     value.bytes().all(|byte| byte.is_ascii_digit())
         || (value.contains(['-', '_']) && value.split(['-', '_']).all(is_word))
+        || (value.contains('.') && value.split('.').all(is_name))
 }
 
 /// A name or a type with a number in it, such as `base64_string`, `oauth2` or `Ed25519PrivateKey`.

@@ -40,7 +40,8 @@ thread_local! {
 pub(super) fn value(text: &str, word: Range<usize>) -> Option<Range<usize>> {
     let name = Name::at(text, word)?;
     let found = name.value()?;
-    (!found.is_empty()).then_some(found)
+    let (called, value) = (text.get(name.place.clone())?, text.get(found.clone())?);
+    (!found.is_empty() && !names::is_key_id(called, value)).then_some(found)
 }
 
 /// A name that ends with one of the words.

@@ -106,8 +106,33 @@ pub(super) fn is_secret(before: &str, ending: &str) -> bool {
             // One of a compiler, such as the `first-pass`, is none.
             kind.is_empty() || kind.ends_with('_') || is_user(kind)
         }
+        // Those with which one logs in at Vault have the name of one that repeats a request.
+        "token" => before.ends_with("client_") || !is_public_token(before),
         _ => true,
     }
+}
+
+/// Whether a token of this kind continues a list, repeats a request or names a library.
+fn is_public_token(before: &str) -> bool {
+    const KINDS: [&str; 6] = ["next", "starting", "client", "lock", "idempotency", "publickey"];
+    let kind = before.trim_end_matches(['_', '-']);
+    KINDS.iter().any(|it| {
+        let at = kind.len().checked_sub(it.len());
+        let parts = at.and_then(|at| kind.split_at_checked(at));
+        parts.is_some_and(|(begin, word)| {
+            let is_camel =
+                begin.ends_with(char::is_lowercase) && word.starts_with(char::is_uppercase);
+            let is_apart = is_camel || !begin.ends_with(char::is_alphanumeric);
+            is_apart && word.eq_ignore_ascii_case(it)
+        })
+    })
+}
+
+/// Whether a value of this name is the id of a public key, with which git signs.
+pub(super) fn is_key_id(name: &str, value: &str) -> bool {
+    (name == "signingkey" || name.eq_ignore_ascii_case("user.signingkey"))
+        && matches!(value.len(), 8 | 16 | 40)
+        && value.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// Such as `dbPass`.

@@ -245,6 +245,19 @@ fn lines_of_a_diff_are_masked_as_without_its_signs() {
     }
 }
 
+#[test]
+fn tokens_that_only_sound_like_those_of_lists_and_requests_are_masked() {
+    let value = ["a1B2c3", "d4E5f6"].concat();
+    for text in [
+        format!("\"client_token\": \"{value}\""),
+        format!("\"unlock_token\": \"{value}\""),
+        format!("BLOCK_TOKEN={value}"),
+        format!("\"signingKey\": \"{value}{value}\""),
+    ] {
+        gone(&text, &value);
+    }
+}
+
 /// Lines without secrets, in the notation of [`SHAPES`].
 const HARMLESS: &[&str] = &[
     "[password] => required|string|min:8",
@@ -375,6 +388,19 @@ const HARMLESS: &[&str] = &[
     "New value: {d4}",
     "curl -b cookies{d1}.txt -c cookies.txt https://example.test",
     "a;token=next{d1};password=decoded;",
+    "<Reference Include=\"A.Core, Version={d1}.0.0.0, Culture=neutral, PublicKeyToken={h16}\" />",
+    "\"publicKeyToken\": \"{h16}\"",
+    "user.signingkey={H16}",
+    "[user]\n\tsigningkey = {H40}",
+    "\"NextToken\": \"{a40}\",",
+    "aws s3api list-objects --starting-token {a40}",
+    "aws ecs run-task --client-token {h8}-{h4}-4{h3}-a{h3}-{h12}",
+    "\"ClientToken\": \"{h8}-{h4}-4{h3}-a{h3}-{h12}\",",
+    "\"LockToken\": \"{h8}-{h4}-4{h3}-a{h3}-{h12}\",",
+    "\"IdempotencyToken\": \"{h8}-{h4}-4{h3}-a{h3}-{h12}\",",
+    "\"output_token\": \"StreamingDistributionList.NextMarker\",",
+    "DB_PASSWORD=op://prod/db{d1}/password",
+    "DB_PASSWORD: projects/shop{d1}/secrets/db-password/versions/{d1}",
 ];
 
 #[test]

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::judge::{is_identifier, is_likely};
+use super::judge::{is_identifier, is_likely, is_plain};
 use super::{AGAIN, Beginnings, Secret, label, label_at_start, mask, names, secrets};
 
 /// Masks the secrets in a value; its shape stays. A text under a name such as `password` is a secret as a whole.
@@ -24,7 +24,8 @@ pub fn mask_json(json: &str) -> Cow<'_, str> {
 pub fn mask_named(name: &str, text: &str) -> Option<String> {
     let is_secret = names::is_of_field(name)
         && is_likely(text)
-        && (names::is_chosen(name) || !is_identifier(text));
+        && (names::is_chosen(name) || !(is_identifier(text) || is_plain(text)))
+        && !names::is_key_id(name, text);
     is_secret.then(|| label("password"))
 }
 
