@@ -6,6 +6,7 @@
 //! A text is masked while it is whole: evidence, titles and everything else that cuts a text or takes it apart masks
 //! it first and is stored masked. Messages are stored as they came, and are masked where they are shown.
 
+mod bare;
 mod calls;
 mod cookies;
 mod encoded;
@@ -15,7 +16,6 @@ mod forms;
 mod judge;
 mod named;
 mod names;
-mod numbered;
 mod phrases;
 mod private_key;
 mod tables;
@@ -31,8 +31,8 @@ use std::sync::OnceLock;
 
 use regex::Regex;
 
+use self::bare::Bare;
 use self::forms::{FORMS, VERSION};
-use self::numbered::Unnumbered;
 use self::tokens::TOKENS;
 pub use self::values::{mask_json, mask_named, mask_value};
 use crate::text::truncate_to_token_budget;
@@ -128,9 +128,19 @@ pub struct Secret {
 /// The secrets in a text, in their order; none overlaps another.
 pub fn secrets(text: &str) -> Vec<Secret> {
     let mut found = plain(text);
-    if let Some(bare) = found.has_names.then(|| Unnumbered::of(text)).flatten() {
-        for Secret { kind, place } in plain(&bare.text).secrets.into_values() {
-            found.add(kind, bare.place(&place));
+    if let Some(bare) = Bare::without_colours(text) {
+        // A secret may go on behind a colour, and begins where the word before it ends in another one.
+        let mut uncoloured = plain(&bare.text).on(&bare);
+        for Secret { kind, place } in found.secrets.into_values() {
+            if bare.has(&place) {
+                uncoloured.join(kind, place);
+            }
+        }
+        found = Found { has_names: found.has_names | uncoloured.has_names, ..uncoloured };
+    }
+    if let Some(bare) = found.has_names.then(|| Bare::without_numbers(text)).flatten() {
+        for Secret { kind, place } in plain(&bare.text).on(&bare).secrets.into_values() {
+            found.add(kind, place);
         }
     }
     // Base64 is decoded once: doubly encoded secrets are not expected.
@@ -150,6 +160,31 @@ struct Found {
 }
 
 impl Found {
+    /// Adds a secret together with those that overlap it, as one.
+    fn join(&mut self, mut kind: &'static str, mut place: Range<usize>) {
+        let before = self.secrets.range(..place.end).rev();
+        let overlap: Vec<usize> = before
+            .take_while(|(_, known)| known.place.end > place.start)
+            .map(|(start, _)| *start)
+            .collect();
+        for known in overlap.iter().filter_map(|start| self.secrets.remove(start)) {
+            if known.place.len() > place.len() {
+                kind = known.kind;
+            }
+            place = place.start.min(known.place.start)..place.end.max(known.place.end);
+        }
+        self.secrets.insert(place.start, Secret { kind, place });
+    }
+
+    /// Returns the same in the text that the other one was made of.
+    fn on(self, bare: &Bare) -> Self {
+        let mut found = Self { has_names: self.has_names, ..Self::default() };
+        for Secret { kind, place } in self.secrets.into_values() {
+            found.add(kind, bare.place(&place));
+        }
+        found
+    }
+
     fn add(&mut self, kind: &'static str, place: Range<usize>) {
         let before = self.secrets.range(..place.end).next_back();
         if before.is_none_or(|(_, known)| known.place.end <= place.start) {

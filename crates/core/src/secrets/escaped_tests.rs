@@ -162,6 +162,28 @@ fn the_colours_around_a_secret_stay() {
 }
 
 #[test]
+fn secrets_are_known_without_the_colours_around_and_in_them() {
+    let value = ["Tr0ub4", "dorXk9"].concat();
+    let token = made(40, MIXED);
+    let (password, cookie) = ("‹masked: password›", "‹masked: cookie›");
+    for (text, secret, label) in [
+        ("sshpass -p <01;31m<K{}<m<K ssh a.test", &value, password),
+        ("<32mcurl<0m <32m-u<0m <32mme:{}<0m a.test", &value, password),
+        ("mysql -u root -p<01;31m<K{}<m<K shop", &value, password),
+        ("Authorization: Bearer <01;31m<K{}<m<K", &token, "‹masked: authorization›"),
+        ("<36mCookie:<0m sid=<33m{}<0m; a=b", &token, cookie),
+        ("define(<32m'DB_PASSWORD'<0m, <32m'{}'<0m);", &value, password),
+    ] {
+        let text = text.replace('<', "\u{1b}[");
+        let masked = mask(&text.replace("{}", secret)).into_owned();
+        assert_eq!(masked, text.replace("{}", label));
+        let (half, rest) = secret.split_at(secret.len() / 2);
+        let masked = mask(&text.replace("{}", &format!("{half}\u{1b}[1m{rest}"))).into_owned();
+        assert_eq!(masked, text.replace("{}", label));
+    }
+}
+
+#[test]
 fn telegram_tokens_are_masked_in_the_address_of_a_bot() {
     for letters in [made(33, MIXED), format!("{}-", made(32, MIXED))] {
         let token = ["7123456789", ":A", "A", &letters].concat();
