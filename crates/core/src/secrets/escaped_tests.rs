@@ -78,6 +78,22 @@ fn each_password_of_several_commands_in_json_is_masked() {
 }
 
 #[test]
+fn secrets_between_quotes_of_a_text_in_json_are_masked() {
+    let value = ["Tr0ub4", "dorXk9"].concat();
+    let label = "‹masked: password›";
+    for text in [
+        "curl -u \\\"me:{}\\\" a.test",
+        "curl --user \\\"me:{}\\\" a.test",
+        "secret_key_base: \\\"{}abcdefgh\\\"",
+        "\\\"secret_key_base\\\": \\\"{}abcdefgh\\\"",
+    ] {
+        let masked = mask(&text.replace("{}", &value)).into_owned();
+        let expected = text.replace("{}abcdefgh", label).replace("{}", label);
+        assert_eq!(masked, expected);
+    }
+}
+
+#[test]
 fn a_setting_ends_at_the_escape_after_it() {
     let value = ["Tr0ub4", "dorXk9"].concat();
     let text = format!("A=1\\nDB_PASSWORD={value}\\nB=2");

@@ -374,7 +374,7 @@ pub(super) const FORMS: &[Form] = &[
         name: "password",
         signs: &["curl "],
         pattern: word!(
-            r#"curl\s(?:(?:[^\n|;]|\\\r?\n)*\s)?(?:-u ?|--user[ =]|--proxy-user[ =])["']?[^\s:"'$]+:(?P<s>[^\s"'`|;&\\‹](?:[^\s"'`|;&\\]|\\[^nrt"])*)"#
+            r#"curl\s(?:(?:[^\n|;]|\\\r?\n)*\s)?(?:-u ?|--user[ =]|--proxy-user[ =])(?:\\*["'])?[^\s:"'$]+:(?P<s>[^\s"'`|;&\\‹](?:[^\s"'`|;&\\]|\\[^nrt"])*)"#
         ),
         judge: is_value,
         in_line: false,
@@ -575,7 +575,7 @@ pub(super) const FORMS: &[Form] = &[
     ),
     flag(
         &["SECRET_KEY_BASE", "secret_key_base"],
-        r#"(?i-u)secret_key_base["']?\s*[:=]\s*["']?(?P<s>[A-Za-z0-9+/=_\-]{16,})"#,
+        r#"(?i-u)secret_key_base(?:\\*["'])?\s*[:=]\s*(?:\\*["'])?(?P<s>[A-Za-z0-9+/=_\-]{16,})"#,
     ),
     flag(&["pass:"], r#"-pass(?:in|out)?\s+["']?pass:(?P<s>[^\s"'`|;&]+)"#),
     flag(&["sudo -S"], word!(r#"echo\s+(?:-n\s+)?["']?(?P<s>[^\s"'|]+)["']?\s*\|\s*sudo -S"#)),
