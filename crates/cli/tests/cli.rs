@@ -38,6 +38,8 @@ mod packages;
 mod places;
 mod plans;
 mod purge;
+#[cfg(unix)]
+mod put_aside;
 mod refusals;
 mod replay;
 mod report;

@@ -12,6 +12,7 @@ use crate::assembly::Contexts;
 use crate::assembly::open_now::Saying;
 use crate::error::{EngineError, Kind};
 use crate::handles;
+use crate::hint::Hint;
 use crate::kernel::Kernel;
 use crate::log::files;
 use crate::queries::Queries;
@@ -151,8 +152,11 @@ impl Purges {
     pub(crate) fn purge_plan(&self, reference: &str) -> Result<PurgePlan, EngineError> {
         if let Some(aside) = self.kernel.databases_with_other_work()?.first() {
             let message = format!("{} may hold the same messages", aside.display());
-            let hint = "An earlier state of the store came into its place, and it was put aside. Go on with it by \
-                        copying it over .callstack/callstack.db while nothing works here, or delete it; then purge.";
+            let hint = Hint::from(
+                "An earlier state of the store came into its place, and it was put aside. ",
+            )
+            .then(Hint::command("doctor"))
+            .then(" says how to go on with it; or delete it. Then purge.");
             return Err(EngineError::new(Kind::Conflict, message).with_hint(hint));
         }
         // The id of a session is that of its root frame, too.

@@ -247,7 +247,7 @@ pub(crate) fn connect(path: &Path, trusted: Option<&Trusted>) -> Result<Open, St
     if let (Some(trusted), None, Some(key)) = (trusted, &expected, &key) {
         trusted.record_key(key)?;
     }
-    open.has_put_aside = kept::keep(path, &open.connection, trusted);
+    open.has_put_aside = kept::keep(path, &open, trusted);
     Ok(open)
 }
 

@@ -1,47 +1,63 @@
 //! Hard links to a database and its write-ahead log, in the user's state folder. Git ignores a store, and therefore a
 //! checkout or `git clean` may delete it without asking.
 
+mod aside;
+mod content;
 mod put_back;
+mod remains;
 
-use std::fs::{self, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
 
-use rusqlite::{Connection, OpenFlags};
 use tempfile::NamedTempFile;
 
 use crate::connect::Open;
 use crate::elsewhere;
 use crate::error::StoreError;
 use crate::handle::Handle;
-use crate::history::History;
 use crate::plain::open_plain;
 use crate::presence::{beside, id};
-use crate::restore::copied;
+use crate::restore::{alone, copied};
 use crate::sharing::mode_of;
 use crate::trust::Trusted;
 
+use aside::{put_aside, set_aside};
+
+pub(crate) use aside::{put_aside_before, with_other_work};
+pub(crate) use content::{has_newer, has_sound};
 pub(crate) use put_back::{
     can_return, can_return_now, link_to_log, other_owner, put_back, put_log_back, returning,
 };
+pub(crate) use remains::remove_remains;
 
 /// The link to the database, in the store's folder there. SQLite finds the one to the log by its name.
 pub(crate) const KEPT: &str = "callstack.db";
 /// A new link, before it replaces the one before.
 const NEW: &str = "callstack.db.new";
-/// The beginning of the names of databases that were put aside; their logs have `-wal` at the end.
-const ASIDE: &str = "callstack.db-aside-";
+/// How long a process waits for others that change the links.
+const PATIENCE: Duration = Duration::from_secs(1);
+/// The beginning of the names of copies in a store's folder that are being made.
+const TEMPORARY: &str = ".callstack.db-";
+/// Held by a process while it changes the links, in the store's folder there.
+pub(crate) const LOCK: &str = "keep.lock";
 
 /// Makes the hard links to the database at `path`, which is open, and to its write-ahead log. There are none where the
 /// system can't make them, as between two file systems. Returns whether the database before was put aside: it holds work
 /// that this one lacks.
-pub(crate) fn keep(path: &Path, open: &Connection, trusted: Option<&Trusted>) -> bool {
+pub(crate) fn keep(path: &Path, open: &Open, trusted: Option<&Trusted>) -> bool {
     let Some(states) = trusted.and_then(Trusted::states_in_force) else { return false };
     let (kept, new) = (states.join(KEPT), states.join(NEW));
     let [log, _] = beside(path);
     let [kept_log, _] = beside(&kept);
-    if id(path).is_none() {
+    let is_kept = || id(path) == id(&kept) && id(&log) == id(&kept_log);
+    if open.file().is_none() || is_kept() {
+        return false;
+    }
+    // The next connection makes what is missing.
+    let Ok(held) = alone_with(&states) else { return false };
+    if open.file() != id(path) {
         return false;
     }
     let mut was_put_aside = false;
@@ -60,7 +76,13 @@ pub(crate) fn keep(path: &Path, open: &Connection, trusted: Option<&Trusted>) ->
     if id(path) == id(&kept) && id(&log) != id(&kept_log) && !link(&log, &new, &kept_log) {
         drop(fs::remove_file(&kept_log));
     }
+    drop(held);
     was_put_aside
+}
+
+/// Keeps other processes from changing the links as long as the result is held.
+fn alone_with(states: &Path) -> Result<File, StoreError> {
+    alone(&states.join(LOCK), PATIENCE)
 }
 
 /// Links a file under another name, in place of what is there. Returns whether it could.
@@ -82,87 +104,15 @@ pub(crate) fn forget_log(kept_log: &Path, path: &Path) {
     }
 }
 
-/// Puts the database of the link aside, with its log, unless it has further links or `open` holds all of its events.
-/// Returns whether it did.
-fn put_aside(states: &Path, open: &Connection) -> io::Result<bool> {
-    let kept = states.join(KEPT);
-    if !is_only_name(states) || holds(open, &kept).unwrap_or(false) {
-        return Ok(false);
-    }
-    let is_used = is_open(&kept);
-    let aside = set_aside(states, &kept)?;
-    if !is_used {
-        // Whoever copies the database back has all of it. SQLite writes the log back when it closes the database.
-        drop(Connection::open(aside).and_then(|it| History::of(&it)));
-    }
-    Ok(true)
-}
-
-/// Renames a database and its log to a name that is free in the store's folder there, and returns that.
-fn set_aside(states: &Path, database: &Path) -> io::Result<PathBuf> {
-    let mut names = (1..).map(|number: u32| states.join(format!("{ASIDE}{number}")));
-    let free = names.find(|name| name.symlink_metadata().is_err());
-    let free = free.unwrap_or_else(|| states.join(ASIDE));
-    let ([log, _], [free_log, _]) = (beside(database), beside(&free));
-    fs::rename(database, &free)?;
-    match fs::rename(log, free_log) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(free),
-    }
-}
-
-/// Whether a connection holds the events of a database, also those in the log beside that, which nobody writes to.
-fn holds(open: &Connection, database: &Path) -> rusqlite::Result<bool> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
-    let history = Connection::open_with_flags(database, flags).and_then(|it| History::of(&it));
-    let [_, index] = beside(database);
-    drop(fs::remove_file(index));
-    history?.is_in(open)
-}
-
-/// Returns the databases that were put aside.
-pub(crate) fn put_aside_before(trusted: Option<&Trusted>) -> Vec<PathBuf> {
-    trusted.and_then(Trusted::states).map(put_aside_in).unwrap_or_default()
-}
-
-/// Returns the databases in the state folder that hold work which the one at `path` lacks: those that were put aside,
-/// and those of earlier stores of the project.
-pub(crate) fn with_other_work(
-    path: &Path,
-    open: &Connection,
-    trusted: Option<&Trusted>,
-) -> Vec<PathBuf> {
-    let mut found = put_aside_before(trusted);
-    for states in trusted.map(Trusted::earlier_states).unwrap_or_default() {
-        found.extend(put_aside_in(&states));
-        let kept = states.join(KEPT);
-        if id(&kept) != id(path) && (is_open(&kept) || !holds(open, &kept).unwrap_or(false)) {
-            found.push(kept);
-        }
-    }
-    found
-}
-
-/// Returns the databases that were put aside in a store's folder there.
-fn put_aside_in(states: &Path) -> Vec<PathBuf> {
-    let entries = fs::read_dir(states).ok();
-    let paths = entries.into_iter().flatten().flatten().map(|entry| entry.path());
-    let is_aside = |path: &PathBuf| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        name.strip_prefix(ASIDE).is_some_and(|rest| !rest.contains('-'))
-    };
-    let mut aside: Vec<PathBuf> = paths.filter(is_aside).collect();
-    aside.sort();
-    aside
-}
-
 /// Deletes the links where they are to other files than the database at `path`, also those of earlier stores of the
 /// project.
 pub(crate) fn forget_others(path: &Path, trusted: Option<&Trusted>) -> Result<(), StoreError> {
     let own = trusted.and_then(Trusted::states).map(Path::to_path_buf);
     let earlier = trusted.map(Trusted::earlier_states).unwrap_or_default();
-    for kept in own.into_iter().chain(earlier).map(|states| states.join(KEPT)) {
+    for states in own.into_iter().chain(earlier) {
+        let kept = states.join(KEPT);
         if id(&kept).is_some() && id(&kept) != id(path) {
+            let _held = alone_with(&states)?;
             drop(fs::remove_file(&beside(&kept)[0]));
             fs::remove_file(&kept).map_err(|source| StoreError::Io { path: kept, source })?;
         }
@@ -175,6 +125,10 @@ pub(crate) fn save(open: &Open, trusted: Option<&Trusted>) -> Result<(), StoreEr
     let Some(states) = trusted.and_then(Trusted::states) else { return Ok(()) };
     let (kept, new) = (states.join(KEPT), states.join(NEW));
     if open.file().is_none() || open.file() != id(&kept) {
+        return Ok(());
+    }
+    let _held = alone_with(states)?;
+    if open.file() != id(&kept) {
         return Ok(());
     }
     let failed = |source| StoreError::Io { path: kept.clone(), source };
@@ -245,7 +199,9 @@ pub(crate) fn separate(path: &Path) -> io::Result<()> {
 
 /// Copies a database to a temporary file in a folder, for those who may read and write it.
 fn copy_of(database: &Path, folder: &Path) -> io::Result<NamedTempFile> {
-    let mut copy = tempfile::Builder::new().prefix(".callstack.db-").tempfile_in(folder)?;
+    let mut copy = tempfile::Builder::new().prefix(TEMPORARY).tempfile_in(folder)?;
+    // Others take one that is not locked for what a killed process has left.
+    copy.as_file().try_lock()?;
     let mut from = open_plain(OpenOptions::new().read(true), database)?;
     io::copy(&mut from, &mut copy)?;
     copy.as_file().set_permissions(mode_of(&from.metadata()?))?;

@@ -172,12 +172,13 @@ impl Store {
     }
 
     /// Writes the whole file again, so that nothing of the purged content is left in it. Write-ahead logs that were put
-    /// aside are deleted.
+    /// aside are deleted, and so are copies that killed processes have left.
     pub fn erase(&self) -> Result<Erased, StoreError> {
         let failed = |source| at(self.path(), source);
         for path in logs_put_aside(self.path()) {
             fs::remove_file(&path).map_err(|source| StoreError::Io { path, source })?;
         }
+        kept::remove_remains(self.path(), self.trusted(), BUSY)?;
         kept::forget_others(self.path(), self.trusted())?;
         self.with_connection(|open| {
             open.execute_batch("VACUUM").map_err(failed)?;

@@ -24,7 +24,7 @@ use crate::plain::open_plain;
 use crate::presence::{Absence, beside, id, logs_at};
 use crate::schema;
 use crate::sharing::share;
-use crate::trust::{self, Distrust, LogOrigin, Trusted};
+use crate::trust::{self, LogOrigin, Trusted};
 use crate::write_turns::Turns;
 
 pub(crate) use overwritten::open_overwritten;
@@ -113,7 +113,7 @@ fn restore_from(
     }
     wait_until_still(path);
     prepare_for(project, owner.as_ref()).map_err(failed)?;
-    let alone = alone(&folder.join(LOCK)).map_err(failed)?;
+    let alone = alone(&folder.join(LOCK), BUSY).map_err(failed)?;
     if let Some(owner) = &owner {
         share(&alone, owner);
     }
@@ -149,11 +149,10 @@ fn restore_from(
             let mut found = open_database(path)?;
             found.busy_timeout(BUSY).map_err(|source| at(path, source))?;
             schema::check_ours(&found, path)?;
-            if trust::check_key(&found, path, expected.as_ref()).is_err()
+            if let Err(error) = trust::check_key(&found, path, expected.as_ref())
                 && !is_without_events(&found)
             {
-                let other = Distrust::OtherDatabase { path: path.to_path_buf() };
-                return Err(gone(other.into()));
+                return Err(of_distrust(error, gone));
             }
             // Nobody writes to it until it is replaced, if it is.
             let theirs = found
@@ -189,6 +188,9 @@ fn restore_from(
         }
     }
     ours.map_err(|error| unreadable(path, absence, error))?;
+    if let Some(restored) = put_back_newer(path, trusted, open, absence, turns)? {
+        return Ok(restored);
+    }
     let put = put(path, open);
     if absence == Absence::WithoutLog && matches!(put, Err(StoreError::Corrupt { .. })) {
         // It was overwritten before its log was taken away.
@@ -199,6 +201,29 @@ fn restore_from(
         _ => failed(error),
     })?;
     finished(path, trusted, turns)
+}
+
+/// Puts a database back that another process has made and changed since `open` was opened, if it was kept. Returns none
+/// if there is none.
+fn put_back_newer(
+    path: &Path,
+    trusted: Option<&Trusted>,
+    open: &Open,
+    absence: Absence,
+    turns: &Turns,
+) -> Result<Option<Restored>, StoreError> {
+    if absence != Absence::Missing || !kept::has_newer(open, trusted)? {
+        return Ok(None);
+    }
+    if kept::put_back(path, trusted)? {
+        let new = connect(path, trusted)?;
+        turns.found(connect(path, trusted)?);
+        return Ok(Some(Restored::Whole(new)));
+    }
+    if path.exists() {
+        return Err(StoreError::Disturbed { path: path.to_path_buf() });
+    }
+    Ok(None)
 }
 
 /// Has a database that may not be opened count as one that is gone.
@@ -381,8 +406,9 @@ fn holds(theirs: &Connection, ours: &Connection, log: &Log) -> rusqlite::Result<
             && event(theirs, log.newest)? == event(ours, log.newest)?))
 }
 
-/// Keeps other processes from making the store again as long as the result is held.
-fn alone(path: &Path) -> Result<File, StoreError> {
+/// Waits up to `patience` for the lock in the file at `path`, which keeps other processes from the same work as long as
+/// the result is held.
+pub(crate) fn alone(path: &Path, patience: Duration) -> Result<File, StoreError> {
     let failed = |source| StoreError::Io { path: path.to_path_buf(), source };
     let mut options = OpenOptions::new();
     options.create(true).append(true);
@@ -396,7 +422,7 @@ fn alone(path: &Path) -> Result<File, StoreError> {
             }
             Ok(()) => {}
             Err(TryLockError::Error(source)) => return Err(failed(source)),
-            Err(TryLockError::WouldBlock) if begun.elapsed() > BUSY => {
+            Err(TryLockError::WouldBlock) if begun.elapsed() > patience => {
                 return Err(StoreError::Busy { path: path.to_path_buf() });
             }
             Err(TryLockError::WouldBlock) => std::thread::sleep(Duration::from_millis(5)),

@@ -93,6 +93,8 @@ impl Store {
                 let (turns, access) = (Turns::default(), Access::ReadOnly);
                 return Ok(Self::of(path.clone(), open, turns, access, trusted));
             }
+            // Where that fails, nothing is lost.
+            drop(kept::remove_remains(&path, trusted, Duration::ZERO));
             kept::put_log_back(&path, trusted)?;
             open_overwritten(&path, trusted, &turns)?;
             let open = connect(&path, trusted)?;

@@ -252,6 +252,14 @@ impl Registry {
             .is_ok_and(|project| is_absent(&project) && self.last_used_in(&project).is_some())
     }
 
+    /// Whether the state folder keeps a sound database of a project's store, which is another file than the one that is
+    /// there and comes back once that is moved away.
+    pub fn keeps_sound(&self, project: &Path) -> bool {
+        let path = project.join(FOLDER).join(DATABASE);
+        let has_sound = |trusted| kept::has_sound(&path, &trusted);
+        self.admit(project).and_then(has_sound).unwrap_or(false)
+    }
+
     /// Deletes a store that was found to be the user's own, and its files outside of the project, with those of earlier
     /// stores of the project that are nowhere else.
     pub fn delete(&self, trusted: &Trusted) -> Result<(), StoreError> {

@@ -1,5 +1,6 @@
 //! The operation that checks the store, the plugin and OpenCode of a project, also where no engine can open the store.
 
+use std::fs;
 use std::path::Path;
 
 use callstack_core::frame::FrameNum;
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::Machine;
 use crate::error::CommandError;
 use crate::project::open;
+use crate::user::registry;
 use crate::wording::{bytes, for_a_terminal};
 use crate::{binary, opencode, plugin, tui_plugin};
 
@@ -226,9 +228,26 @@ impl Operate<Machine> for Doctor {
 fn unusable(mut error: EngineError, project: &Path) -> EngineError {
     if error.is_of_damage() {
         let store = project.join(callstack_store::FOLDER);
-        error.hint = Some(format!("Nothing was changed. {}", replace(&store)).into());
+        let advice = if registry().is_ok_and(|registry| registry.keeps_sound(project)) {
+            format!(
+                "A sound database is kept in the state folder: {}. The next command puts the sound one back.",
+                move_away(&store)
+            )
+        } else {
+            replace(&store)
+        };
+        error.hint = Some(format!("Nothing was changed. {advice}").into());
     }
     error
+}
+
+/// Returns how the database of a store is moved away, in whose place another one comes.
+fn move_away(store: &Path) -> String {
+    let store = store.display();
+    format!(
+        "end what works here, and move callstack.db from {store} to another folder, with callstack.db-wal and \
+         callstack.db-shm where they are there"
+    )
 }
 
 /// Returns a hint for a store whose file is damaged, so that deriving the tables again can't help.
@@ -364,7 +383,9 @@ fn sound(
         );
     }
     log_aside(report, health);
-    database_aside(report, health);
+    if let Some(store) = engine.store_path().parent() {
+        database_aside(report, health, store);
+    }
     let all_read = health.omitted.events.is_empty();
     if health.damage.is_empty() && health.drifted.is_empty() && all_read {
         report.good(format!("{} events, and the tables agree with them", health.events));
@@ -387,12 +408,24 @@ fn log_aside(report: &mut DoctorOutput, health: &Health) {
     }
 }
 
-fn database_aside(report: &mut DoctorOutput, health: &Health) {
+fn database_aside(report: &mut DoctorOutput, health: &Health, store: &Path) {
     for path in &health.databases_aside {
+        let mut log = path.as_os_str().to_owned();
+        log.push("-wal");
+        let way = if fs::metadata(log).is_ok_and(|log| log.len() > 0) {
+            // It is written back where it is: the log of another path would not be known as the store's.
+            "end what works here, and run `callstack doctor` once more: a process still has it open"
+                .to_owned()
+        } else {
+            let database = store.join(callstack_store::DATABASE);
+            format!("{}. Then move {} to {}", move_away(store), path.display(), database.display())
+        };
         report.remark(
             format!("{} holds work that the store lacks", path.display()),
-            "An earlier state of the store, such as a backup, came into its place, and it was put aside. To go on with \
-             it, end what works here, and copy it over .callstack/callstack.db; otherwise delete it.",
+            &format!(
+                "An earlier or a changed state of the store, such as a backup, came into its place, and it was put \
+                 aside. To go on with it, {way}. If it is not wanted, delete it."
+            ),
         );
     }
 }

@@ -1,7 +1,6 @@
 //! Git removes what it ignores without asking: a store whose database it removed while nobody worked comes back.
 
 use std::fs::{self, Permissions};
-use std::io::{Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::time::Duration;
 
@@ -222,31 +221,6 @@ fn a_copy_by_hard_links_is_not_taken_over_beside_a_live_process() {
     assert!(copied.contains("second") && !copied.contains("more"), "{copied}");
 }
 
-/// Git brings an older copy of the database back, after newer work was done: neither is lost.
-#[test]
-fn newer_work_is_put_aside_where_an_older_database_comes_back() {
-    let desk = with_frame();
-    let older = desk.sealed.root().join("older.db");
-    fs::copy(desk.database(), &older).unwrap();
-    push(&desk, "newer");
-    let newer = fs::read(desk.database()).unwrap();
-    fs::rename(&older, desk.database()).unwrap();
-    let tree = desk.run(&["tree", "--all"]);
-    assert!(!tree.stdout.contains("newer"), "{}", tree.stdout);
-    assert!(tree.stderr.contains("callstack.db-aside-1"), "{}", tree.stderr);
-    let said = desk.ok(&["doctor"]);
-    assert!(said.contains("holds work that the store lacks"), "{said}");
-    let states = desk.states();
-    let aside = states.with_file_name("callstack.db-aside-1");
-    assert!(fs::read(&aside).unwrap() == newer, "it is another one");
-    fs::copy(&aside, desk.database()).unwrap();
-    assert!(desk.ok(&["tree", "--all"]).contains("newer"));
-    let refused = desk.run(&["purge", "f2", "--yes"]);
-    assert!(refused.stderr.contains("callstack.db-aside-1"), "{}", refused.stderr);
-    fs::remove_file(&aside).unwrap();
-    desk.ok(&["purge", "f2", "--yes"]);
-}
-
 /// The agent writes for a moment after its call: that doesn't bring back the folder of a project that was moved.
 #[test]
 fn a_project_that_is_moved_right_after_a_call_is_not_made_again() {
@@ -398,40 +372,6 @@ fn a_log_does_not_come_back_over_a_backup() {
     assert!(desk.ok(&["doctor"]).contains("put aside"));
 }
 
-/// What is put aside is all in one file, so that it can be copied back.
-#[test]
-fn a_database_that_is_put_aside_has_what_its_log_held() {
-    let desk = with_frame();
-    let older = desk.sealed.root().join("older.db");
-    fs::copy(desk.database(), &older).unwrap();
-    let mut process = Process::start(&desk, None);
-    push_in(&mut process, "newest");
-    process.kill();
-    delete(&desk, &["db", "db-wal", "db-shm"]);
-    fs::rename(&older, desk.database()).unwrap();
-    assert!(!desk.ok(&["tree", "--all"]).contains("newest"));
-    let aside = desk.states().with_file_name("callstack.db-aside-1");
-    fs::copy(&aside, desk.database()).unwrap();
-    assert!(desk.ok(&["tree", "--all"]).contains("newest"));
-}
-
-#[test]
-fn a_damaged_database_is_put_aside_and_not_back() {
-    let desk = with_frame();
-    let whole = fs::read(desk.database()).unwrap();
-    let middle = whole.len() / 2;
-    let mut file = fs::OpenOptions::new().write(true).open(desk.database()).unwrap();
-    file.seek(SeekFrom::Start(4096)).unwrap();
-    file.write_all(&vec![0xff; middle]).unwrap();
-    drop(file);
-    assert_ne!(desk.run(&["tree"]).code, 0);
-    let states = desk.states();
-    delete_store(&desk);
-    push(&desk, "more");
-    assert!(desk.ok(&["tree", "--all"]).contains("more"));
-    assert!(states.with_file_name("callstack.db-aside-1").exists());
-}
-
 #[test]
 fn callstack_deletes_a_damaged_store() {
     let desk = with_frame();
@@ -439,25 +379,6 @@ fn callstack_deletes_a_damaged_store() {
     desk.ok(&["init", "opencode", "--remove", "--with-store", "--yes"]);
     push(&desk, "more");
     assert!(!desk.ok(&["tree", "--all"]).contains("real"));
-}
-
-/// What the agent holds alone is put aside where an earlier state takes its place.
-#[test]
-fn an_earlier_state_under_a_live_process_takes_nothing_away() {
-    let desk = with_frame();
-    let older = desk.sealed.root().join("older.db");
-    fs::copy(desk.database(), &older).unwrap();
-    let mut process = Process::start(&desk, None);
-    push_in(&mut process, "newest");
-    delete(&desk, &["db", "db-wal", "db-shm"]);
-    fs::rename(&older, desk.database()).unwrap();
-    assert!(process.close());
-    let said = desk.ok(&["doctor"]);
-    let shown = desk.ok(&["tree", "--all"]);
-    assert!(
-        shown.contains("newest") || said.contains("holds work that the store lacks"),
-        "{shown}{said}"
-    );
 }
 
 /// A copy of the whole project takes its place, with the store in it.

@@ -87,7 +87,7 @@ pub(super) const FORMS: &[Form] = &[
     Form {
         name: "AWS secret key",
         signs: &["SecretAccessKey", "CREDENTIALS"],
-        pattern: r#"(?:SecretAccessKey[\s|]+|CREDENTIALS(?:(?:\t|\\+t)[^\s\\]+){2}(?:\t|\\+t))(?P<s>[A-Za-z0-9/+]{40})(?:[^A-Za-z0-9/+=]|$)"#,
+        pattern: r"(?:SecretAccessKey[\s|]+|CREDENTIALS(?:(?:\t|\\+t)[^\s\\]+){2}(?:\t|\\+t))(?P<s>[A-Za-z0-9/+]{40})(?:[^A-Za-z0-9/+=]|$)",
         judge: is_mixed,
         in_line: true,
     },

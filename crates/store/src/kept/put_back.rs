@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use super::{KEPT, copy_of, has_other_name, is_open, set_aside};
+use super::{KEPT, alone_with, copy_of, has_other_name, is_open, set_aside};
 use crate::checkpoint;
 use crate::connect::{is_log_empty, refuse_any_journal, unchanging, write_back_at_end};
 use crate::error::{StoreError, at};
@@ -159,7 +159,7 @@ pub(crate) fn put_back(path: &Path, trusted: Option<&Trusted>) -> Result<bool, S
     };
     match newest {
         Ok(Some(_)) => Ok(true),
-        Ok(None) => put_aside_damaged(path, states).map(|()| false).map_err(failed),
+        Ok(None) => put_aside_damaged(path, states).map(|()| false),
         Err(error) => {
             // What is linked stays in the state folder, for the next start.
             let [_, index] = beside(path);
@@ -212,12 +212,12 @@ fn without_older_log(path: &Path, kept: &Path) -> Result<Option<i64>, StoreError
 }
 
 /// Puts a database aside that was restored and is damaged, and deletes the links to it.
-fn put_aside_damaged(path: &Path, states: &Path) -> io::Result<()> {
-    let kept = states.join(KEPT);
-    let ([log, index], [kept_log, _]) = (beside(path), beside(&kept));
-    drop(set_aside(states, &kept)?);
-    remove(&kept_log)?;
-    [path, &log, &index].into_iter().try_for_each(remove)
+fn put_aside_damaged(path: &Path, states: &Path) -> Result<(), StoreError> {
+    let failed = |source| StoreError::Io { path: path.to_path_buf(), source };
+    let [log, index] = beside(path);
+    let _held = alone_with(states)?;
+    set_aside(states, &states.join(KEPT)).map_err(failed)?;
+    [path, &log, &index].into_iter().try_for_each(remove).map_err(failed)
 }
 
 fn remove(path: &Path) -> io::Result<()> {

@@ -106,7 +106,7 @@ pub(crate) fn open_overwritten(
     let failed = |source| StoreError::Io { path: path.to_path_buf(), source };
     let expected = expected_key(trusted)?;
     trust::check_log(path, trusted)?;
-    let alone = alone(&path.with_file_name(LOCK))?;
+    let alone = alone(&path.with_file_name(LOCK), BUSY)?;
     if is_overwritten() {
         let handle = Handle::open(path).map_err(failed)?;
         let opening = handle.opening();

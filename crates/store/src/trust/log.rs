@@ -258,17 +258,33 @@ pub(super) fn origin(path: &Path, key: &LogKey) -> Result<LogOrigin, StoreError>
 
 /// Moves the log beside the database at `path` to where SQLite does not find it.
 pub(crate) fn put_log_aside(path: &Path) -> Result<(), StoreError> {
-    const MOST: usize = 100;
     let [log, _] = beside(path);
-    let place = |num: usize| path.with_file_name(format!("{ASIDE}-{num}"));
-    let is_free = |place: &PathBuf| fs::symlink_metadata(place).is_err();
-    let aside = (1..MOST).map(place).find(is_free).unwrap_or_else(|| place(MOST));
-    match fs::rename(&log, aside) {
-        Err(source) if source.kind() != io::ErrorKind::NotFound => {
-            Err(StoreError::Io { path: log, source })
+    let mut number: u32 = 1;
+    loop {
+        match rename_to_free(&log, &path.with_file_name(format!("{ASIDE}-{number}"))) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
+            Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                return Err(StoreError::Io { path: log, source });
+            }
+            _ => return Ok(()),
         }
-        _ => Ok(()),
     }
+}
+
+/// Renames a file unless the new name is taken.
+fn rename_to_free(file: &Path, name: &Path) -> io::Result<()> {
+    #[cfg(any(target_os = "linux", target_os = "macos"))]
+    {
+        use rustix::fs::{CWD, RenameFlags, renameat_with};
+        use rustix::io::Errno;
+
+        match renameat_with(CWD, file, CWD, name, RenameFlags::NOREPLACE) {
+            Err(Errno::INVAL | Errno::NOSYS | Errno::NOTSUP) => {}
+            renamed => return renamed.map_err(io::Error::from),
+        }
+    }
+    fs::hard_link(file, name)?;
+    fs::remove_file(file)
 }
 
 /// Returns the logs that were put aside from the database at `path`.

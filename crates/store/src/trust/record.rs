@@ -237,6 +237,7 @@ impl Records {
         self.remove_file(id, log::RECORDED)?;
         if !kept::is_only_name(&self.folder_of(id)) {
             self.remove_file(id, KEPT)?;
+            self.remove_file(id, kept::LOCK)?;
         }
         // It stays where there is something in it.
         drop(fs::remove_dir(self.folder_of(id)));

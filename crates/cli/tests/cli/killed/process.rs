@@ -71,10 +71,15 @@ impl Process {
 
     /// Asks the process to end, and waits until it has.
     pub(in crate::cli) fn terminate(&mut self) {
-        let pid = self.child.id().to_string();
-        let mut kill = std::process::Command::new("kill");
-        assert!(kill.args(["-TERM", &pid]).status().unwrap().success());
+        self.signal("TERM");
         self.child.wait().unwrap();
+    }
+
+    /// Sends a signal, by its name.
+    pub(in crate::cli) fn signal(&self, name: &str) {
+        let pid = self.child.id().to_string();
+        let mut kill = Command::new("kill");
+        assert!(kill.args(["-s", name, &pid]).status().unwrap().success());
     }
 
     pub(in crate::cli) fn kill(&mut self) {
