@@ -48,7 +48,7 @@ impl<'a> Invocation<'a> {
         let engine = self.engine()?;
         if let Some(aside) = engine.databases_aside().last() {
             reporter.remark(&format!(
-                "an earlier state of the store came into the place of a later one, which is kept as {}; `callstack \
+                "another state of the store came into the place of the one before, which is kept as {}; `callstack \
                  doctor` says what to do with it",
                 aside.display()
             ));

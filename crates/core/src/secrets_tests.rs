@@ -451,6 +451,16 @@ fn what_only_something_beside_it_tells_is_masked_in_values() {
     }
 }
 
+/// In JSON a value would seem to run on to a quote some lines below.
+#[test]
+fn words_about_secrets_in_several_lines_of_a_value_stay() {
+    let log = "    Mask rows\n\n    What stood after `secret:`, was left as it is; now\n    it goes, and `row` with it.\n";
+    for text in [log.to_owned(), log.repeat(3)] {
+        let mut value = json!({"output": text, "lines": [text]});
+        assert!(!mask_value(&mut value), "{value}");
+    }
+}
+
 #[test]
 fn the_shape_of_a_value_stays() {
     let [begin, end] = marks();

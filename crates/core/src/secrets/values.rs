@@ -121,6 +121,12 @@ impl Written<'_> {
         let first = self.found.partition_point(|secret| secret.place.end <= start);
         let found = self.found.get(first..).unwrap_or_default();
         let found = found.iter().take_while(|secret| secret.place.start < end);
+        // The lines of a text were looked through by themselves: here, one runs on into the next.
+        let is_over_lines = |secret: &&Secret| {
+            let written = self.json.get(secret.place.clone()).unwrap_or_default();
+            secret.place.start >= start && secret.place.end <= end && written.contains("\\n")
+        };
+        let found = found.filter(|secret| !is_over_lines(secret));
         let mut masked = String::from("\"");
         let (mut from, mut kind) = (start, None);
         for secret in found {
