@@ -441,6 +441,7 @@ fn what_only_something_beside_it_tells_is_masked_in_values() {
         (json!({format!("export API_KEY={long}"): 1}), secret),
         (json!({"lines": [begin, rows[0], rows[1], end], "after": "kept"}), &rows[0][20..]),
         (json!({"lines": [begin, rows[0], rows[1], end], "after": "kept"}), &rows[1][20..]),
+        (json!([format!("{begin}\n"), format!("{}\n", rows[0]), end]), &rows[0][20..]),
     ] {
         let before = value;
         let mut value = before.clone();
@@ -456,7 +457,7 @@ fn what_only_something_beside_it_tells_is_masked_in_values() {
 fn words_about_secrets_in_several_lines_of_a_value_stay() {
     let log = "    Mask rows\n\n    What stood after `secret:`, was left as it is; now\n    it goes, and `row` with it.\n";
     for text in [log.to_owned(), log.repeat(3)] {
-        let mut value = json!({"output": text, "lines": [text]});
+        let mut value = json!({"content": text, "lines": [{"output": text}]});
         assert!(!mask_value(&mut value), "{value}");
     }
 }

@@ -123,8 +123,9 @@ impl Written<'_> {
         let found = found.iter().take_while(|secret| secret.place.start < end);
         // The lines of a text were looked through by themselves: here, one runs on into the next.
         let is_over_lines = |secret: &&Secret| {
-            let written = self.json.get(secret.place.clone()).unwrap_or_default();
-            secret.place.start >= start && secret.place.end <= end && written.contains("\\n")
+            let place = secret.place.start.max(start)..secret.place.end.min(end);
+            let written = self.json.get(place).unwrap_or_default();
+            written.trim_end_matches("\\n").contains("\\n")
         };
         let found = found.filter(|secret| !is_over_lines(secret));
         let mut masked = String::from("\"");
