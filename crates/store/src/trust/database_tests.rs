@@ -180,12 +180,13 @@ fn a_view_or_a_trigger_is_refused_by_its_name() {
         ("trigger", "CREATE TRIGGER recent AFTER INSERT ON events BEGIN SELECT 1; END"),
     ] {
         let user = User::new();
-        let other = Connection::open(user.database("mine")).unwrap();
-        other.execute_batch(code).unwrap();
+        let execute = |code: &str| {
+            Connection::open(user.database("mine")).unwrap().execute_batch(code).unwrap();
+        };
+        execute(code);
         let error = user.open("mine").unwrap_err().to_string();
         assert!(error.contains(&format!("has the {kind} \"recent\"")), "{error}");
-        other.execute_batch(&format!("DROP {kind} recent")).unwrap();
-        drop(other);
+        execute(&format!("DROP {kind} recent"));
         assert_eq!(revision(&user.open("mine").unwrap()), 1);
     }
 }
