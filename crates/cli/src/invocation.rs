@@ -40,12 +40,15 @@ impl<'a> Invocation<'a> {
         Ok(open(&self.place.existing()?)?)
     }
 
-    /// Returns the engine, and reports databases that were put aside.
+    /// Returns the engine, and reports what happened to the files of the store, and databases that were put aside.
     pub(crate) fn engine_with_remarks(
         &self,
         reporter: &mut dyn Reporter,
     ) -> Result<Engine, CommandError> {
         let engine = self.engine()?;
+        for notice in engine.file_notices() {
+            reporter.remark(&notice);
+        }
         if let Some(aside) = engine.databases_aside().last() {
             reporter.remark(&format!(
                 "another state of the store came into the place of the one before, which is kept as {}; `callstack \

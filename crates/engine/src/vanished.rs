@@ -52,19 +52,26 @@ impl Presence {
         }
         self.forget_replaced();
         self.forget_purged()?;
+        let notices = self.notices();
+        if !notices.is_empty() {
+            lock(&self.kernel.notices).extend(notices);
+            self.files.write_files();
+        }
+        Ok(())
+    }
+
+    /// Logs what happened to the files of the store since the last call, and returns a notice of each for the user.
+    pub(crate) fn notices(&self) -> Vec<String> {
         let incidents = self.kernel.incidents();
         if !incidents.is_empty() {
             self.kernel.env().log.reopen();
         }
-        for incident in &incidents {
-            let (line, notice) = notice(*incident);
+        let report = |incident| {
+            let (line, notice) = notice(incident);
             self.kernel.log_now(&line);
-            lock(&self.kernel.notices).push(notice);
-        }
-        if !incidents.is_empty() {
-            self.files.write_files();
-        }
-        Ok(())
+            notice
+        };
+        incidents.into_iter().map(report).collect()
     }
 
     /// Forgets the state of sessions with messages that were purged since the last call.
@@ -122,6 +129,10 @@ fn notice(incident: Incident) -> (LogLine, String) {
         Incident::Restored => (
             LogLine::new("Store made again"),
             "the store in .callstack had vanished or was overwritten, and was made again; nothing was lost".to_owned(),
+        ),
+        Incident::Gone => (
+            LogLine::new("Store begun anew"),
+            "the store in .callstack had been deleted and could not be restored: an empty one was begun".to_owned(),
         ),
         Incident::PutAside => (
             LogLine::new("Store put aside"),

@@ -87,7 +87,7 @@ impl Store {
         until_undisturbed(|| {
             // By its own proof: the store at this path may have been deleted for good, and another one begun.
             turns.with_another(|open, trusted| come_back(&path, trusted, open, &turns))?;
-            let was_put_back = restore_lost(&path, trusted, begun.elapsed())?;
+            let found = restore_lost(&path, trusted, begun.elapsed())?;
             if writable(&path)?.is_none() {
                 let open = connect_read_only(&path, trusted)?.into();
                 let (turns, access) = (Turns::default(), Access::ReadOnly);
@@ -99,8 +99,8 @@ impl Store {
             open_overwritten(&path, trusted, &turns)?;
             let open = connect(&path, trusted)?;
             turns.learn(History::of(&open).map_err(|source| at(&path, source))?);
-            if was_put_back {
-                turns.happened(Incident::Restored);
+            if let Some(incident) = found {
+                turns.happened(incident);
             }
             if open.has_put_aside {
                 turns.happened(Incident::PutAside);

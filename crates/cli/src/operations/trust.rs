@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Machine;
 use crate::error::CommandError;
-use crate::project::StartFolder;
+use crate::project::{StartFolder, open_with};
 use crate::user::registry;
 
 /// `stack_trust`.
@@ -185,6 +185,9 @@ impl Operate<Machine> for Trust {
                     store.trusted = true;
                     store.id = Some(taken.record.id.to_string());
                     let states = states(&taken)?;
+                    // From its first opening on, it comes back where a checkout deletes it. What is wrong with it is
+                    // reported by the next command.
+                    drop(open_with(&registry, &found.project));
                     store.taken_over = Some(TakenStore { is_copy: taken.copied.is_some(), states });
                 }
                 let is = if store.trusted { "is" } else { "is not" };

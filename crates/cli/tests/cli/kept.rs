@@ -412,6 +412,33 @@ fn the_store_of_a_package_comes_back_where_it_was() {
     assert!(desk.run_in(&package, &["tree", "--all"]).stdout.contains("real"));
 }
 
+/// The next command comes after a checkout, or whoever deletes what git ignores.
+#[test]
+fn a_store_that_was_taken_over_comes_back() {
+    let desk = with_frame();
+    let moved = desk.project().with_file_name("moved");
+    fs::rename(desk.project(), &moved).unwrap();
+    assert_eq!(desk.run_in(&moved, &["trust", "--yes"]).code, 0);
+    fs::remove_dir_all(moved.join(".callstack")).unwrap();
+    assert_eq!(desk.run_in(&moved, &["push", "--here", "more", "-c", "it is there"]).code, 0);
+    let shown = desk.run_in(&moved, &["tree", "--all"]).stdout;
+    assert!(shown.contains("real") && shown.contains("more"), "{shown}");
+}
+
+/// Without a hard link nothing can be restored, which is no reason to say nothing.
+#[test]
+fn a_store_that_is_begun_anew_says_so() {
+    let desk = with_frame();
+    delete(&desk, &["db"]);
+    for kept in ["callstack.db", "callstack.db-wal"] {
+        drop(fs::remove_file(desk.states().with_file_name(kept)));
+    }
+    let said = desk.run(&["push", "more", "-c", "it is there"]);
+    assert_eq!(said.code, 0, "{}", said.stderr);
+    assert!(said.stderr.contains("an empty one was begun"), "{}", said.stderr);
+    assert!(!desk.run(&["tree"]).stderr.contains("an empty one was begun"));
+}
+
 /// Another member of a group has made the database a program that runs as its owner: no file that is made from it is.
 #[test]
 fn no_copy_of_a_database_is_a_program() {

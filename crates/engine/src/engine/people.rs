@@ -46,6 +46,11 @@ impl Engine {
         self.kernel.env().reread_settings_with(reread);
     }
 
+    /// Returns a notice for the user of each thing that happened to the files of the store since the last call.
+    pub fn file_notices(&self) -> Vec<String> {
+        self.presence.notices()
+    }
+
     /// Returns databases in the state folder that were put aside, since an earlier state came into their place.
     pub fn databases_aside(&self) -> Vec<PathBuf> {
         self.kernel.databases_aside()

@@ -11,6 +11,7 @@ use crate::kept;
 use crate::logs::LOGS;
 use crate::presence::{beside, logs_at};
 use crate::trust::{Distrust, Trusted};
+use crate::write_turns::Incident;
 
 use super::expected_key;
 
@@ -20,23 +21,24 @@ const SIGNS: [&str; 4] = ["callstack.log", "callstack.log.1", "git", LOGS];
 /// How long a start waits for a process that still holds what is not at its path any more.
 const RETURN: Duration = Duration::from_millis(1500);
 
-/// Restores from its hard link a database that has lost its content, or that is on record but missing; returns whether
-/// it did. As long as another process may have it open and restore it itself, fails until the start has `waited` long
-/// enough. Also fails if the content is lost and cannot be restored.
+/// Restores from its hard link a database that has lost its content, or that is on record but missing; returns what
+/// happened to it. As long as another process may have it open and restore it itself, fails until the start has `waited`
+/// long enough. Also fails if the content is lost and cannot be restored.
 pub(crate) fn restore_lost(
     path: &Path,
     trusted: Option<&Trusted>,
     waited: Duration,
-) -> Result<bool, StoreError> {
+) -> Result<Option<Incident>, StoreError> {
     let lost = refuse_emptied(path);
     let is_missing = lost.is_err() || (!path.exists() && expected_key(trusted)?.is_some());
     if is_missing && waited < RETURN && !kept::can_return_now(trusted) {
         return Err(StoreError::Disturbed { path: path.to_path_buf() });
     }
     if is_missing && kept::put_back(path, trusted)? {
-        return Ok(true);
+        return Ok(Some(Incident::Restored));
     }
-    lost.map(|()| false)
+    lost?;
+    Ok((is_missing && !path.exists()).then_some(Incident::Gone))
 }
 
 /// Refuses a database that is empty or not there beside a log that is not empty, and an empty one beside files that
