@@ -261,8 +261,8 @@ impl Folder {
         Ok(())
     }
 
-    /// Refuses a folder in which git tracks files, since a commit would take along what is written to them. If git
-    /// tracks only a `.gitignore` that has it see all files, those are deleted.
+    /// Refuses a folder in which git tracks files, since a commit would take along what is written to them. If one of
+    /// them is a `.gitignore` that has git see all files, ours are deleted.
     fn refuse_tracked(
         &mut self,
         trusted: &Trusted,
@@ -272,7 +272,7 @@ impl Folder {
         let paths = tracked(trusted, &folder)?;
         let Some(first) = paths.first() else { return Ok(()) };
         self.known = None;
-        if paths.iter().all(|path| path.ends_with(layout::IGNORE)) {
+        if paths.iter().any(|path| trusted.project().join(path) == folder.join(layout::IGNORE)) {
             remove_from(&folder, identity)?;
         }
         Err(is_tracked(&folder, first))

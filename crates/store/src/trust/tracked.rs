@@ -4,10 +4,10 @@
 use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant, SystemTime};
 
-use super::{Distrust, Trusted};
+use super::{Distrust, Registry, Trusted};
 use crate::error::StoreError;
 use crate::git_exclude::git_folder;
 use crate::locate::FOLDER;
@@ -19,7 +19,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 pub(super) type Answers = Arc<Mutex<HashMap<(PathBuf, String), Answer>>>;
 
 /// The paths that git tracks, and its indexes at that time.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Answer {
     indexes: Vec<Stamp>,
     paths: Vec<PathBuf>,
@@ -38,17 +38,12 @@ impl Trusted {
             let why = format!("git has not finished its work, since {} is there", lock.display());
             Distrust::Unclear { folder: self.project.join(folder), why }
         })?;
-        let stamps: Vec<Stamp> = indexes.iter().map(|index| stamp(index)).collect();
         let place = (self.project.clone(), folder.to_owned());
-        let answers = || registry.answers.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = answers().get(&place)
-            && known.indexes == stamps
-        {
-            return Ok(known.paths.clone());
+        let known = registry.answers().get(&place).cloned();
+        match known.filter(|known| known.indexes == stamps(&indexes)) {
+            Some(known) => Ok(known.paths),
+            None => registry.tracked(&self.project, folder),
         }
-        let paths = registry.tracked(&self.project, folder)?;
-        answers().insert(place, Answer { indexes: stamps, paths: paths.clone() });
-        Ok(paths)
     }
 
     /// Refuses to write to a store in which git tracks paths.
@@ -58,6 +53,22 @@ impl Trusted {
             return Ok(());
         }
         Err(Distrust::Tracked { project: self.project.clone(), paths }.into())
+    }
+}
+
+impl Registry {
+    /// Asks git which paths in a folder it tracks, and keeps the answer.
+    pub(super) fn tracked(&self, project: &Path, folder: &str) -> Result<Vec<PathBuf>, StoreError> {
+        // Before git is asked: a change meanwhile has it asked again.
+        let indexes = stamps(&indexes(project));
+        let paths = self.tracked_now(project, folder)?;
+        let answer = Answer { indexes, paths: paths.clone() };
+        self.answers().insert((project.to_path_buf(), folder.to_owned()), answer);
+        Ok(paths)
+    }
+
+    fn answers(&self) -> MutexGuard<'_, HashMap<(PathBuf, String), Answer>> {
+        self.answers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -82,7 +93,10 @@ fn wait_for_git(indexes: &[PathBuf], patience: Duration) -> Result<(), PathBuf> 
     Ok(())
 }
 
-fn stamp(index: &Path) -> Stamp {
-    let metadata = fs::metadata(index).ok()?;
-    Some((metadata.modified().ok()?, metadata.len()))
+fn stamps(indexes: &[PathBuf]) -> Vec<Stamp> {
+    let stamp = |index: &PathBuf| {
+        let metadata = fs::metadata(index).ok()?;
+        Some((metadata.modified().ok()?, metadata.len()))
+    };
+    indexes.iter().map(stamp).collect()
 }
