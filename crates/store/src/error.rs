@@ -142,6 +142,9 @@ fn listed(candidates: &[(FrameNum, String, String)], more: bool) -> String {
 pub(crate) fn at(path: &std::path::Path, source: rusqlite::Error) -> StoreError {
     use rusqlite::ErrorCode;
     let path = path.to_path_buf();
+    if is_of_value(&source) {
+        return StoreError::Corrupt { path, damage: source.into() };
+    }
     match source.sqlite_error_code() {
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
             StoreError::Corrupt { path, damage: source.into() }
@@ -157,6 +160,18 @@ pub(crate) fn at(path: &std::path::Path, source: rusqlite::Error) -> StoreError 
         ) => StoreError::System { path, writing: is_of_write(&source), source },
         _ => StoreError::Database { path, source },
     }
+}
+
+/// Whether a row has a value of a kind that is never written there.
+fn is_of_value(source: &rusqlite::Error) -> bool {
+    use rusqlite::Error;
+    matches!(
+        source,
+        Error::FromSqlConversionFailure(..)
+            | Error::IntegralValueOutOfRange(..)
+            | Error::InvalidColumnType(..)
+            | Error::Utf8Error(..)
+    )
 }
 
 /// Whether the system refused to write or to keep a write.
@@ -199,6 +214,17 @@ mod tests {
                 matches!(error, StoreError::System { writing, .. } if writing == expected),
                 "{code}: {error:?}"
             );
+        }
+    }
+
+    #[test]
+    fn a_value_that_is_never_written_is_damage() {
+        let database = rusqlite::Connection::open_in_memory().unwrap();
+        for value in ["CAST(x'ff' AS TEXT)", "7", "NULL"] {
+            let read = database.query_row(&format!("SELECT {value}"), [], |row| row.get(0));
+            let read: rusqlite::Result<String> = read;
+            let error = at(Path::new("/a/callstack.db"), read.unwrap_err());
+            assert!(matches!(error, StoreError::Corrupt { .. }), "{value}: {error:?}");
         }
     }
 

@@ -20,7 +20,7 @@ use crate::handle::Handle;
 use crate::plain::open_plain;
 use crate::presence::{beside, id};
 use crate::restore::{alone, copied};
-use crate::sharing::mode_of;
+use crate::sharing::share;
 use crate::trust::Trusted;
 
 use aside::{put_aside, set_aside};
@@ -204,7 +204,7 @@ fn copy_of(database: &Path, folder: &Path) -> io::Result<NamedTempFile> {
     copy.as_file().try_lock()?;
     let mut from = open_plain(OpenOptions::new().read(true), database)?;
     io::copy(&mut from, &mut copy)?;
-    copy.as_file().set_permissions(mode_of(&from.metadata()?))?;
+    share(copy.as_file(), &from.metadata()?);
     copy.as_file().sync_all()?;
     Ok(copy)
 }

@@ -49,13 +49,13 @@ pub(crate) fn share(file: &File, database: &Metadata) {
 /// The permissions of a file that belongs to a store, of the owner and the group: another member of the group may have
 /// set any for the database, such as those of a program that runs as its owner.
 #[cfg(unix)]
-pub(crate) fn mode_of(database: &Metadata) -> fs::Permissions {
+fn mode_of(database: &Metadata) -> fs::Permissions {
     use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
     fs::Permissions::from_mode(database.mode() & 0o660)
 }
 
 #[cfg(not(unix))]
-pub(crate) fn mode_of(database: &Metadata) -> fs::Permissions {
+fn mode_of(database: &Metadata) -> fs::Permissions {
     database.permissions()
 }
 

@@ -1,7 +1,7 @@
 //! A store that its owner shares with a group. Each member has hard links to the database and its log.
 
 use std::fs::{self, Permissions};
-use std::os::unix::fs::{PermissionsExt as _, chown};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
 use std::path::{Path, PathBuf};
 
 use super::kept::{delete, delete_store, push, push_in, shows, with_frame};
@@ -79,6 +79,26 @@ fn a_shared_store_that_is_deleted_comes_back_shared() {
         push(&desk, "more");
         assert_eq!((mode(&folder(&desk)), mode(&desk.database())), (0o2770, 0o660));
     }
+}
+
+/// It comes back as a copy beside another hard link, such as one of a backup.
+#[test]
+fn a_copy_of_a_shared_database_is_of_its_group() {
+    let desk = shared();
+    let group = 65_534;
+    if chown(desk.database(), None, Some(group)).is_err() {
+        eprintln!("skipped: only root hands files to any group");
+        return;
+    }
+    set(&desk.database(), 0o660);
+    fs::hard_link(desk.database(), desk.sealed.root().join("snapshot.db")).unwrap();
+    // Not the whole store: a file in a new folder would be of its group.
+    delete(&desk, &["db"]);
+    push(&desk, "more");
+    shows(&desk, &["real", "more"]);
+    let database = fs::metadata(desk.database()).unwrap();
+    assert_eq!((database.gid(), database.nlink()), (group, 2));
+    assert_eq!((mode(&folder(&desk)), mode(&desk.database())), (0o2770, 0o660));
 }
 
 /// A member deletes it: their start begins nothing in its place, and makes no file of another user's content.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use callstack_core::secrets::{mask, mask_named};
+use callstack_core::secrets::mask_json;
 use callstack_core::stored::Sections;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -48,22 +48,21 @@ const ENCODED: usize = 200;
 /// whole, such as an error or a summary, but no ids, encoded data and data that only the host understands. With
 /// `masked`, secrets are replaced by their kinds.
 pub(crate) fn texts(json: &str, masked: bool) -> String {
-    let sections = Sections::of(json);
+    // Whether a text is a secret may show in another field of its message.
+    let json = if masked { mask_json(json) } else { json.into() };
+    let sections = Sections::of(&json);
     let mut text = String::with_capacity(json.len());
     let mut gather = |content: &str, of_message| {
-        let gather = Gather { text: &mut text, masked, name: None, of_message };
+        let gather = Gather { text: &mut text, name: None, of_message };
         let mut from = serde_json::Deserializer::from_str(content);
         gather.deserialize(&mut from).and_then(|()| from.end())
     };
     let gathered = match (sections.parts, sections.whole) {
-        (None, _) => gather(json, false),
+        (None, _) => gather(&json, false),
         (Some(parts), None) => gather(parts, false),
         (Some(parts), Some(whole)) => gather(parts, false).and_then(|()| gather(whole, true)),
     };
-    if gathered.is_ok() {
-        return text;
-    }
-    if masked { mask(json).into_owned() } else { json.to_owned() }
+    if gathered.is_ok() { text } else { json.into_owned() }
 }
 
 /// Returns the author of a message, according to the host.
@@ -113,7 +112,6 @@ impl PartKind<'_> {
 
 struct Gather<'t, 'n> {
     text: &'t mut String,
-    masked: bool,
     /// The name of the value.
     name: Option<&'n str>,
     /// Whether it belongs to the message as a whole.
@@ -146,12 +144,7 @@ impl<'de> Visitor<'de> for Gather<'_, '_> {
         if is_encoded(text) || is_id(text) {
             return Ok(());
         }
-        let whole = self.name.filter(|_| self.masked).and_then(|name| mask_named(name, text));
-        match whole {
-            Some(label) => self.line(&label),
-            None if self.masked => self.line(&mask(text)),
-            None => self.line(text),
-        }
+        self.line(text);
         Ok(())
     }
 
@@ -184,14 +177,14 @@ impl<'de> Visitor<'de> for Gather<'_, '_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut values: A) -> Result<(), A::Error> {
-        let Self { text, masked, of_message, .. } = self;
-        let mut next = || values.next_element_seed(Gather { text, masked, name: None, of_message });
+        let Self { text, of_message, .. } = self;
+        let mut next = || values.next_element_seed(Gather { text, name: None, of_message });
         while next()?.is_some() {}
         Ok(())
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<(), A::Error> {
-        let Self { text, masked, of_message, .. } = self;
+        let Self { text, of_message, .. } = self;
         let mut ends_step = false;
         while let Some(name) = fields.next_key::<Cow<'_, str>>()? {
             let is_of_every = (of_message && OF_EVERY_MESSAGE.contains(&name.as_ref()))
@@ -202,11 +195,10 @@ impl<'de> Visitor<'de> for Gather<'_, '_> {
                 fields.next_value::<IgnoredAny>()?;
             } else {
                 if !is_field(&name) {
-                    let words = if masked { mask(&name) } else { Cow::Borrowed(name.as_ref()) };
-                    text.push_str(&words);
+                    text.push_str(&name);
                     text.push('\n');
                 }
-                fields.next_value_seed(Gather { text, masked, name: Some(&name), of_message })?;
+                fields.next_value_seed(Gather { text, name: Some(&name), of_message })?;
             }
         }
         Ok(())
@@ -301,6 +293,9 @@ mod tests {
         let shown = texts(&message.to_string(), true);
         assert_eq!(shown, "use ‹masked: GitHub token›\n‹masked: password›\n");
         assert!(texts(&message.to_string(), false).contains(&token));
+        let beside = json!({"parts": [{"args": ["psql", "--password", "aud1.Kron-7"]}]});
+        let shown = texts(&beside.to_string(), true);
+        assert!(shown.starts_with("psql\n--password\n‹masked"), "{shown}");
         let garbage = format!("no JSON {token}");
         assert!(!texts(&garbage, true).contains(&token));
     }

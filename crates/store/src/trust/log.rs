@@ -261,14 +261,27 @@ pub(crate) fn put_log_aside(path: &Path) -> Result<(), StoreError> {
     let [log, _] = beside(path);
     let mut number: u32 = 1;
     loop {
-        match rename_to_free(&log, &path.with_file_name(format!("{ASIDE}-{number}"))) {
+        let aside = path.with_file_name(format!("{ASIDE}-{number}"));
+        match rename_to_free(&log, &aside) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
-            Err(source) if source.kind() != io::ErrorKind::NotFound => {
-                return Err(StoreError::Io { path: log, source });
-            }
-            _ => return Ok(()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(source) => return Err(StoreError::Io { path: log, source }),
+            Ok(()) => return remove_empty(aside),
         }
     }
+}
+
+/// Deletes a log that was put aside if no page is in it, as a process leaves it that is killed while it begins one.
+fn remove_empty(aside: PathBuf) -> Result<(), StoreError> {
+    const HEAD: usize = 24;
+    const SMALLEST_PAGE: usize = 512;
+    let is_empty =
+        |file: &fs::Metadata| file.len() < (size_of::<Header>() + HEAD + SMALLEST_PAGE) as u64;
+    let removed = match fs::symlink_metadata(&aside) {
+        Ok(file) if is_empty(&file) => fs::remove_file(&aside),
+        found => found.map(drop),
+    };
+    removed.map_err(|source| StoreError::Io { path: aside, source })
 }
 
 /// Renames a file unless the new name is taken.

@@ -144,6 +144,18 @@ fn the_log_of_a_process_that_was_killed_is_taken_over() {
 }
 
 #[test]
+fn a_log_without_a_page_is_not_put_aside() {
+    let user = User::new();
+    let foreign = fs::read(user.foreign_log()).unwrap();
+    drop(user.open().unwrap());
+    for (bytes, expected) in [(32, 0), (32 + 24 + 100, 0), (32 + 24 + 4096, 1)] {
+        fs::write(user.log(), &foreign[..bytes]).unwrap();
+        drop(user.open().unwrap());
+        assert_eq!(logs_put_aside(&user.database()).len(), expected, "{bytes}");
+    }
+}
+
+#[test]
 fn a_log_that_another_program_overwrites_in_place_is_neither_marked_nor_written_back() {
     let user = User::new();
     let foreign = fs::read(user.foreign_log()).unwrap();
