@@ -5,7 +5,7 @@
  */
 import { spawn, type ChildProcess, type SpawnOptions } from "node:child_process"
 import { once } from "node:events"
-import { existsSync, readFileSync } from "node:fs"
+import { existsSync, readFileSync, statSync, type Stats } from "node:fs"
 import { homedir } from "node:os"
 import { isAbsolute, join } from "node:path"
 import { isMainThread } from "node:worker_threads"
@@ -85,13 +85,15 @@ type Session = {
 /** The program to start. `callstack init` records where it is outside of this file, which a project may share. */
 function program(): string {
   const said = process.env["XDG_STATE_HOME"] ?? ""
-  const record = join(isAbsolute(said) ? said : join(homedir(), ".local", "state"), "callstack", "binary")
+  const folder = join(isAbsolute(said) ? said : join(homedir(), ".local", "state"), "callstack")
+  const record = join(folder, "binary")
+  // Nobody else, other than root, has made it or may change it.
+  const isOwn = ({ uid, mode }: Stats) => [0, process.getuid?.()].includes(uid) && (mode & 0o022) === 0
   let recorded = ""
   try {
-    recorded = readFileSync(record, "utf8").trimEnd()
+    if ([folder, record].every((path) => isOwn(statSync(path)))) recorded = readFileSync(record, "utf8").trimEnd()
   } catch {}
-  const isThere = isAbsolute(recorded) && existsSync(recorded)
-  return process.env["CALLSTACK_BIN"] || (isThere ? recorded : "callstack")
+  return process.env["CALLSTACK_BIN"] || (isAbsolute(recorded) && existsSync(recorded) ? recorded : "callstack")
 }
 
 class Late extends Error {}
@@ -385,7 +387,6 @@ function commonPrefix(before: Print[], now: Print[]): number {
 
 const isObject = (value: unknown): value is Json => typeof value === "object" && value !== null && !Array.isArray(value)
 const areStrings = (values: Json, ...names: string[]) => names.every((name) => typeof values[name] === "string")
-
 const areAllStrings = (values: unknown): values is string[] =>
   Array.isArray(values) && values.every((value) => typeof value === "string")
 

@@ -1,7 +1,7 @@
 //! The path of the program that plugins start.
 
 use std::io::{self, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use callstack_engine::{EngineError, Kind, plain, unfinished};
 
@@ -39,7 +39,8 @@ pub(crate) fn record() -> Result<PathBuf, EngineError> {
 pub(crate) fn of_plugins() -> Option<PathBuf> {
     let named = std::env::var_os(VARIABLE).filter(|it| !it.is_empty()).map(PathBuf::from);
     let recorded = || {
-        let text = String::from_utf8(plain::read(&file()?).ok()?).ok()?;
+        let file = file().filter(|file| file.parent().is_some_and(is_own) && is_own(file))?;
+        let text = String::from_utf8(plain::read(&file).ok()?).ok()?;
         Some(PathBuf::from(text.trim_end())).filter(|it| it.is_absolute() && it.exists())
     };
     let on_path = || {
@@ -63,4 +64,17 @@ pub(crate) fn this() -> Result<PathBuf, EngineError> {
 
 fn file() -> Option<PathBuf> {
     state().map(|folder| folder.join("binary"))
+}
+
+/// Whether nobody else, other than root, has made a file or may change it; plugins follow no other record.
+#[cfg(unix)]
+fn is_own(path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let user = rustix::process::getuid().as_raw();
+    std::fs::metadata(path).is_ok_and(|it| [0, user].contains(&it.uid()) && it.mode() & 0o022 == 0)
+}
+
+#[cfg(not(unix))]
+fn is_own(_path: &Path) -> bool {
+    true
 }

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict"
-import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { test } from "node:test"
@@ -72,7 +72,17 @@ test("the program is the one that init has recorded in the user's state folder, 
       for (const gone of ["/nowhere/callstack", "bin/callstack", ""]) {
         await staged(async (stage) => void (await stage.turn(S)), () => record(gone))()
       }
-      assert.equal(lines.length, 3)
+      // Another user could have written it.
+      const file = join(state, "callstack", "binary")
+      for (const [path, mode] of [[file, 0o622], [join(state, "callstack"), 0o777]] as const) {
+        const open = () => {
+          recorded()
+          chmodSync(path, mode)
+        }
+        await staged(async (stage) => void (await stage.turn(S)), open)()
+        chmodSync(path, mode & 0o755)
+      }
+      assert.equal(lines.length, 5)
       for (const line of lines) assert.match(line, /"callstack" was not found on the PATH;/)
     } finally {
       delete process.env["XDG_STATE_HOME"]

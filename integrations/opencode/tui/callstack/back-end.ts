@@ -3,7 +3,7 @@
  * object a line, and carries out a person's actions.
  */
 import { spawn, type ChildProcess } from "node:child_process"
-import { existsSync, readFileSync } from "node:fs"
+import { existsSync, readFileSync, statSync, type Stats } from "node:fs"
 import { homedir } from "node:os"
 import { isAbsolute, join } from "node:path"
 
@@ -50,13 +50,15 @@ type Timer = ReturnType<typeof setTimeout>
 /** The program to start, found as the plugin of the server finds it. */
 function program(): string {
   const said = process.env["XDG_STATE_HOME"] ?? ""
-  const record = join(isAbsolute(said) ? said : join(homedir(), ".local", "state"), "callstack", "binary")
+  const folder = join(isAbsolute(said) ? said : join(homedir(), ".local", "state"), "callstack")
+  const record = join(folder, "binary")
+  // Nobody else, other than root, has made it or may change it.
+  const isOwn = ({ uid, mode }: Stats) => [0, process.getuid?.()].includes(uid) && (mode & 0o022) === 0
   let recorded = ""
   try {
-    recorded = readFileSync(record, "utf8").trimEnd()
+    if ([folder, record].every((path) => isOwn(statSync(path)))) recorded = readFileSync(record, "utf8").trimEnd()
   } catch {}
-  const isThere = isAbsolute(recorded) && existsSync(recorded)
-  return process.env["CALLSTACK_BIN"] || (isThere ? recorded : "callstack")
+  return process.env["CALLSTACK_BIN"] || (isAbsolute(recorded) && existsSync(recorded) ? recorded : "callstack")
 }
 
 export const reason = (error: unknown) => (error instanceof Error ? error.message : String(error))
