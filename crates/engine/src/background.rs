@@ -2,7 +2,8 @@
 //! owner is dropped, it finishes all pending work and ends.
 
 use std::fmt;
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
 use std::path::Path;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -213,10 +214,17 @@ impl Shared {
 /// result is dropped. The file is for its owner only, as are all beside it.
 pub(crate) fn exclusive(path: &Path, world: &dyn World) -> Result<File, EngineError> {
     let failed = |source| StoreError::Io { path: path.to_path_buf(), source };
+    let folder = path.parent().unwrap_or(path);
+    if fs::symlink_metadata(folder).is_ok_and(|it| it.is_symlink()) {
+        // A checkout may have brought it, and it may lead anywhere.
+        return Err(
+            failed(io::Error::new(io::ErrorKind::NotADirectory, "its folder is a link")).into()
+        );
+    }
     let mut options = OpenOptions::new();
     options.create(true).append(true);
     let file = open_plain(&mut options, path).map_err(failed)?;
-    share_file_in(path.parent().unwrap_or(path), &file);
+    share_file_in(folder, &file);
     let until = world.elapsed() + PATIENCE;
     loop {
         match file.try_lock() {

@@ -15,7 +15,7 @@ use callstack_core::dialect::Dialect;
 use callstack_core::event::Event;
 use callstack_core::frame::FrameNum;
 use callstack_core::log_line::LogLine;
-use callstack_store::{Trusted, open_plain, share_file_in};
+use callstack_store::{Distrust, StoreError, Trusted, open_plain, share_file_in};
 use jiff::Timestamp;
 use serde_json::Value;
 
@@ -139,10 +139,15 @@ impl Sink {
         }
         let known = known.filter(|(file, _)| is_at(&path, file));
         let is_known = known.is_some();
+        match self.trusted.refuse_tracked(Duration::ZERO) {
+            // A commit would take along what is written to a file that git tracks.
+            Err(StoreError::Distrusted(Distrust::Tracked { .. })) => return Ok(()),
+            // What was open before git began its work can still be written.
+            Err(_) if !is_known => return Ok(()),
+            _ => {}
+        }
         let (mut file, folder) = match known {
             Some(known) => known,
-            // A commit would take along what is written to a file that git tracks.
-            None if self.trusted.refuse_tracked(Duration::ZERO).is_err() => return Ok(()),
             None => (open(&path)?, File::open(&self.folder).ok()),
         };
         if is_known && file.metadata()?.len() < self.length {

@@ -19,7 +19,7 @@ use std::time::{Duration, SystemTime};
 use callstack_core::dialect::Dialect;
 use callstack_core::event::Event;
 use callstack_core::secrets::forms;
-use callstack_store::{StoreError, Trusted};
+use callstack_store::{StoreError, Trusted, keep_from_git};
 
 use crate::background::{self, Background};
 use crate::error::{EngineError, Kind};
@@ -462,6 +462,8 @@ fn set_aside(folder: &Path) -> Result<(), EngineError> {
     }
     let free = named(n);
     let failed = |source| StoreError::Io { path: folder.to_path_buf(), source };
+    // Git would see them under the new name.
+    keep_from_git(folder, true, Some(layout::PRESETS)).map_err(failed)?;
     fs::rename(folder, &free).map_err(failed)?;
     let presets = free.join(layout::PRESETS);
     if presets.is_dir() {

@@ -13,15 +13,16 @@ use crate::plain::{open_plain, read_plain};
 /// The longest file that is read. A longer one is left alone.
 const LONGEST: u64 = 1024 * 1024;
 
-/// Has the repository that a project lies in ignore a folder of the project. Where that is not possible, the
+/// Has the repository that a folder of a project lies in ignore it. Where that is not possible, the
 /// `.gitignore` in the folder does so alone.
 pub fn exclude_from_git(project: &Path, folder: &str) {
     drop(try_to_add(project, folder));
 }
 
 fn try_to_add(project: &Path, folder: &str) -> io::Result<()> {
-    let Some((root, git)) = repository(project) else { return Ok(()) };
-    let Some(line) = line_for(&root, &project.join(folder)) else { return Ok(()) };
+    let target = project.join(folder);
+    let Some((root, git)) = repository(&target, project) else { return Ok(()) };
+    let Some(line) = line_for(&root, &target) else { return Ok(()) };
     let path = git.join("info/exclude");
     let text = read(&path)?.unwrap_or_default();
     if lines(&text).any(|it| it.trim_ascii_end() == line.as_bytes()) {
@@ -46,8 +47,9 @@ fn try_to_add(project: &Path, folder: &str) -> io::Result<()> {
 
 /// Takes the line out again; the rest of the file stays as it is.
 pub fn include_in_git(project: &Path, folder: &str) -> io::Result<()> {
-    let Some((root, git)) = repository(project) else { return Ok(()) };
-    let Some(line) = line_for(&root, &project.join(folder)) else { return Ok(()) };
+    let target = project.join(folder);
+    let Some((root, git)) = repository(&target, project) else { return Ok(()) };
+    let Some(line) = line_for(&root, &target) else { return Ok(()) };
     let path = git.join("info/exclude");
     let Some(text) = read(&path)? else { return Ok(()) };
     let all: Vec<&[u8]> = lines(&text).collect();
@@ -80,10 +82,11 @@ fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split_inclusive(|byte| *byte == b'\n')
 }
 
-/// The pattern for a folder, from the root of its work tree; none for a path that is no text or has a line break.
+/// The pattern for a folder, from the root of its work tree; none for that itself, and for a path that is no text or has
+/// a line break.
 fn line_for(root: &Path, folder: &Path) -> Option<String> {
     let folder = folder.strip_prefix(root).ok()?;
-    let folder = folder.to_str().filter(|path| !path.contains(['\n', '\r']))?;
+    let folder = folder.to_str().filter(|path| !path.is_empty() && !path.contains(['\n', '\r']))?;
     let escaped = folder.chars().flat_map(|char| {
         let escape = matches!(char, '*' | '?' | '[' | '\\').then_some('\\');
         escape.into_iter().chain([char])
@@ -91,10 +94,10 @@ fn line_for(root: &Path, folder: &Path) -> Option<String> {
     Some(format!("/{}/", escaped.collect::<String>()))
 }
 
-/// The root of the work tree that a project lies in, and the folder of what all work trees of its repository share.
-/// None for a repository of another user, or for one that only the project says is its own.
-fn repository(project: &Path) -> Option<(PathBuf, PathBuf)> {
-    let root = project.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok())?;
+/// The root of the work tree that a folder of a project lies in, and the folder of what all work trees of its repository
+/// share. None for a repository of another user, or for one that only the project says is its own.
+fn repository(folder: &Path, project: &Path) -> Option<(PathBuf, PathBuf)> {
+    let root = folder.ancestors().find(|folder| folder.join(".git").symlink_metadata().is_ok())?;
     let git = root.join(".git");
     let kind = git.symlink_metadata().ok()?.file_type();
     let shared = if kind.is_dir() { git } else { of_file(root, &fs::canonicalize(&git).ok()?)? };

@@ -123,7 +123,8 @@ pub(crate) fn prepare_for(
 /// Writes the file again by which git ignores a store, if it is gone: a checkout deletes it that leaves a branch which
 /// tracks it.
 pub(crate) fn keep_from_git_again(folder: &Path) {
-    if folder.is_dir() && fs::symlink_metadata(folder.join(".gitignore")).is_err() {
+    let is_folder = fs::symlink_metadata(folder).is_ok_and(|it| it.is_dir());
+    if is_folder && fs::symlink_metadata(folder.join(".gitignore")).is_err() {
         drop(keep_from_git(folder, true, None));
     }
 }

@@ -302,7 +302,7 @@ impl Registry {
     /// The paths in a folder that git tracks. That it tracks the file by which it ignores the store does no harm, as
     /// long as that ignores all of it.
     fn tracked_now(&self, project: &Path, folder: &str) -> Result<Vec<PathBuf>, StoreError> {
-        if !project.ancestors().any(|folder| folder.join(".git").exists()) {
+        if !project.join(folder).ancestors().any(|around| around.join(".git").exists()) {
             return Ok(Vec::new());
         }
         let unknown = |why| Distrust::Unclear { folder: project.join(folder), why };

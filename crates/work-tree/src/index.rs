@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use callstack_engine::plain;
 
 use crate::git::path;
-use crate::tracked::is_below;
+use crate::tracked::{from_project, from_root, is_below};
 
 /// Bytes of an index: ten times that of the largest projects.
 const LARGEST: u64 = 1024 * 1024 * 1024;
@@ -34,23 +34,23 @@ struct Index {
     shared: Option<String>,
 }
 
-/// The paths below `folder`, relative to the project, that any repository tracks whose `.git` is in the project
-/// or around it. Paths that a split index removes from the index that it adds to may be among them. `folds` is that
-/// of [`is_below`].
+/// The paths below `folder`, relative to the project, that any repository tracks whose `.git` is around the folder, in
+/// the project or outside. Paths that a split index removes from the index that it adds to may be among them. `folds`
+/// is that of [`is_below`].
 pub(crate) fn tracked_below(
     project: &Path,
     folder: &Path,
     folds: bool,
 ) -> io::Result<Vec<PathBuf>> {
+    let target = project.join(folder);
     let mut tracked = Vec::new();
-    for root in project.ancestors() {
+    for root in target.ancestors() {
         let Some(repository) = repository_of(root)? else { continue };
-        let inside = project.strip_prefix(root).unwrap_or(Path::new(""));
-        let wanted = inside.join(folder);
+        let wanted = from_root(root, &target);
         for (path, mode) in entries(&repository)? {
-            if is_below(&path, &wanted, folds) {
-                tracked.push(path.iter().skip(inside.iter().count()).collect());
-            } else if mode == SPARSE && inside.starts_with(&path) {
+            if is_below(&path, wanted, folds) {
+                tracked.push(from_project(project, root, &path));
+            } else if mode == SPARSE && wanted.starts_with(&path) {
                 return Err(unreadable("it does not list what is in the project's folder"));
             }
         }

@@ -24,20 +24,35 @@ pub fn tracked_below(project: &Path, folder: &str) -> Result<Vec<PathBuf>, Strin
     })
 }
 
-/// Asks git. A project may be a repository of its own inside another one, whose checkout reaches into it, so those
-/// around it are asked too.
+/// Asks git. A project may be a repository of its own inside another one, whose checkout reaches into it, and so may a
+/// folder in the project, such as a submodule: all of them are asked.
 fn listed_by_git(project: &Path, folder: &str, folds: bool) -> Result<Vec<PathBuf>, GitError> {
     let until = Instant::now() + PATIENCE;
+    let target = project.join(folder);
+    let is_root = |place: &&Path| place.join(".git").exists();
     let mut tracked = listed(project, Path::new(folder), folds, until)?;
-    let mut roots = project.ancestors().filter(|around| around.join(".git").exists());
-    // The nearest one is the project itself, which was asked already.
-    roots.next();
-    for root in roots {
-        let inside = project.strip_prefix(root).unwrap_or(Path::new(""));
-        let found = listed(root, &inside.join(folder), folds, until)?;
-        tracked.extend(found.iter().map(|path| path.iter().skip(inside.iter().count()).collect()));
+    // The nearest one around the project was asked already.
+    let around = project.ancestors().filter(is_root).skip(1);
+    let within = target.ancestors().take_while(|it| *it != project).filter(is_root);
+    for root in within.chain(around) {
+        let found = listed(root, from_root(root, &target), folds, until)?;
+        tracked.extend(found.iter().map(|path| from_project(project, root, path)));
     }
     Ok(tracked)
+}
+
+/// Returns the path of a folder from the root of a repository around it.
+pub(crate) fn from_root<'f>(root: &Path, folder: &'f Path) -> &'f Path {
+    folder.strip_prefix(root).unwrap_or(folder)
+}
+
+/// Returns the path of a file from a project, which lies in the repository with the root `root`, or around it.
+pub(crate) fn from_project(project: &Path, root: &Path, file: &Path) -> PathBuf {
+    if let Ok(inside) = root.strip_prefix(project) {
+        return inside.join(file);
+    }
+    // The names of folders around it may be spelt otherwise.
+    file.iter().skip(from_root(root, project).iter().count()).collect()
 }
 
 /// The paths below a folder, whose path is relative to `from`, that git tracks there.
@@ -60,7 +75,7 @@ fn listed(
         "--",
     ];
     // Git knows only some of the names that count as the same, so all paths are listed.
-    let asked = Some(folder).filter(|_| !folds);
+    let asked = Some(folder).filter(|folder| !folds && !folder.as_os_str().is_empty());
     match Git::at(from, until).args(options).args(asked).run(&[]) {
         Ok(listed) => {
             let listed = listed.split(|byte| *byte == 0).filter(|name| !name.is_empty());
@@ -194,5 +209,41 @@ mod tests {
         git(&project, &[&author[..], &["commit", "-q", "-m", "one"]].concat());
         git(folder.path(), &["add", "libs"]);
         assert_eq!(tracked_below(&project, ".callstack"), Ok(Vec::new()));
+    }
+
+    #[test]
+    fn what_a_repository_in_the_project_tracks_is_listed_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let (project, inner) =
+            (folder.path().join("project"), folder.path().join("project/.opencode"));
+        fs::create_dir_all(inner.join("stack")).unwrap();
+        for name in ["stack/state.json", "plugin.ts"] {
+            fs::write(inner.join(name), "").unwrap();
+        }
+        let git = |place: &Path, args: &[&str]| {
+            let done = Command::new("git").current_dir(place).args(args).output().unwrap();
+            assert!(done.status.success(), "{done:?}");
+        };
+        let both = || {
+            let read = |folds| index::tracked_below(&project, Path::new(".opencode/stack"), folds);
+            let listed = |folds| listed_by_git(&project, ".opencode/stack", folds).unwrap();
+            let found = listed(false);
+            assert_eq!(read(false).unwrap(), found);
+            assert_eq!([read(true).unwrap(), listed(true)], [found.clone(), found.clone()]);
+            found
+        };
+        git(&inner, &["init", "-q"]);
+        git(&inner, &["add", "plugin.ts"]);
+        assert_eq!(both(), Vec::<PathBuf>::new());
+        git(&inner, &["add", "-f", "."]);
+        let tracked = [PathBuf::from(".opencode/stack/state.json")];
+        assert_eq!(both(), tracked);
+        git(&project, &["init", "-q"]);
+        assert_eq!(both(), tracked);
+        let stack = inner.join("stack");
+        fs::remove_dir_all(inner.join(".git")).unwrap();
+        git(&stack, &["init", "-q"]);
+        git(&stack, &["add", "-f", "."]);
+        assert_eq!(both(), tracked);
     }
 }

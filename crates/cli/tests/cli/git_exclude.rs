@@ -2,12 +2,13 @@
 //! folders, and nothing is written to what git tracks.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 
-use super::kept::{git, push_in, with_branch};
+use super::kept::{git, push, push_in, with_branch};
 use super::killed::process::Process;
 use super::test_env::TestEnv;
 
@@ -217,4 +218,104 @@ fn git_excludes_stores_of_submodules_and_work_trees() {
         let seen = run(&folder, &["status", "--porcelain", "--untracked-files=all"]);
         assert!(!seen.contains(".callstack"), "{name}: {seen}");
     }
+}
+
+/// The agent's folder is a repository of its own, which tracks what callstack would write there.
+#[test]
+fn files_that_a_repository_in_the_project_tracks_are_not_written() {
+    let desk = TestEnv::without_store();
+    let own = desk.project().join(".opencode");
+    let stack = own.join("stack");
+    fs::create_dir_all(&stack).unwrap();
+    for name in ["state.json", ".gitignore"] {
+        fs::write(stack.join(name), "!*\n").unwrap();
+    }
+    let run = |args: &[&str]| {
+        let mut command = desk.sealed.command_in(&own, "git");
+        command.args(["-c", "user.name=a", "-c", "user.email=a@b.test"]).args(args);
+        let said = desk.sealed.run("git", command, Duration::from_secs(30)).unwrap();
+        assert!(said.success(), "{args:?}: {said}");
+        said.stdout
+    };
+    run(&["init", "-q"]);
+    run(&["add", "-f", "."]);
+    run(&["commit", "-qm", "theirs"]);
+    for is_repository in [false, true] {
+        if is_repository {
+            desk.sealed.git_init().unwrap();
+        }
+        desk.ok(&["push", "--here", "confidential", "-c", "it is there"]);
+        assert_eq!(run(&["status", "--porcelain", "-uall"]), "", "{is_repository}");
+    }
+    assert!(desk.ok(&["doctor"]).contains("git tracks .opencode/stack/"));
+    run(&["rm", "-rq", "--cached", "stack"]);
+    fs::remove_dir_all(&stack).unwrap();
+    desk.ok(&["push", "more", "-c", "it is there"]);
+    assert!(fs::read_to_string(stack.join("state.json")).unwrap().contains("confidential"));
+    fs::write(stack.join(".gitignore"), "!*\n").unwrap();
+    let seen = run(&["status", "--porcelain", "-uall"]);
+    assert!(!seen.contains("?? stack"), "{seen}");
+}
+
+/// They are renamed, and the name is not the one that git was told to ignore.
+#[test]
+fn files_of_an_earlier_store_are_not_seen_by_git() {
+    let desk = TestEnv::without_store();
+    desk.sealed.git_init().unwrap();
+    desk.ok(&["init", "opencode"]);
+    desk.ok(&["push", "confidential", "-c", "it is there"]);
+    let stack = desk.project().join(".opencode/stack");
+    fs::remove_file(stack.join(".gitignore")).unwrap();
+    desk.ok(&["trust", "--revoke"]);
+    fs::remove_dir_all(desk.project().join(".callstack")).unwrap();
+    desk.ok(&["push", "--here", "new", "-c", "it is there"]);
+    let before = stack.with_file_name("stack.before-1");
+    assert!(fs::read_to_string(before.join("state.json")).unwrap().contains("confidential"));
+    let seen = printed(&desk, &["status", "--porcelain", "-uall"]);
+    assert!(!seen.contains("stack.before-1"), "{seen}");
+}
+
+/// Git begins to track it while an agent works, and leaves the file itself as it is.
+#[test]
+fn a_log_that_git_tracks_from_now_on_is_not_written() {
+    let desk = with_branch(|desk| {
+        let store = desk.project().join(".callstack");
+        fs::create_dir(&store).unwrap();
+        fs::write(store.join("callstack.log"), "theirs\n").unwrap();
+    });
+    let mut process = Process::start(&desk, None);
+    push_in(&mut process, "first");
+    git(&desk, "reset -q theirs");
+    let log = desk.project().join(".callstack/callstack.log");
+    let before = fs::read_to_string(&log).unwrap();
+    assert!(before.contains("first"), "{before}");
+    push_in(&mut process, "confidential");
+    assert_eq!(fs::read_to_string(&log).unwrap(), before);
+    git(&desk, "rm -q --cached .callstack/callstack.log");
+    push_in(&mut process, "more");
+    let after = fs::read_to_string(&log).unwrap();
+    assert!(after.starts_with(&before) && after.contains("more"), "{after}");
+    assert!(process.close());
+}
+
+/// A link is in the store's place on a branch, and the agent asks for nothing more.
+#[test]
+fn nothing_is_written_behind_a_link_in_the_place_of_a_store() {
+    let desk = with_branch(|desk| {
+        symlink("../outside", desk.project().join(".callstack")).unwrap();
+    });
+    desk.ok(&["init", "opencode"]);
+    let outside = desk.sealed.root().join("outside");
+    fs::create_dir(&outside).unwrap();
+    let mut process = Process::start(&desk, None);
+    push_in(&mut process, "first");
+    git(&desk, "checkout -q theirs");
+    // Two looks at the store.
+    std::thread::sleep(Duration::from_millis(1_200));
+    assert!(process.close());
+    let there: Vec<_> = fs::read_dir(&outside).unwrap().map(|it| it.unwrap().path()).collect();
+    assert!(there.is_empty(), "{there:?}");
+    git(&desk, "checkout -q -");
+    push(&desk, "more");
+    assert!(desk.ok(&["tree", "--all"]).contains("first"));
 }

@@ -33,7 +33,7 @@ impl Trusted {
     /// whenever one of its indexes has changed. An error if git is about to write one for longer than `patience`.
     pub fn tracked_in(&self, folder: &str, patience: Duration) -> Result<Vec<PathBuf>, StoreError> {
         let Some(registry) = &self.registry else { return Ok(Vec::new()) };
-        let indexes = indexes(&self.project);
+        let indexes = indexes(&self.project.join(folder));
         wait_for_git(&indexes, patience).map_err(|lock| {
             let why = format!("git has not finished its work, since {} is there", lock.display());
             Distrust::Unclear { folder: self.project.join(folder), why }
@@ -60,7 +60,7 @@ impl Registry {
     /// Asks git which paths in a folder it tracks, and keeps the answer.
     pub(super) fn tracked(&self, project: &Path, folder: &str) -> Result<Vec<PathBuf>, StoreError> {
         // Before git is asked: a change meanwhile has it asked again.
-        let indexes = stamps(&indexes(project));
+        let indexes = stamps(&indexes(&project.join(folder)));
         let paths = self.tracked_now(project, folder)?;
         let answer = Answer { indexes, paths: paths.clone() };
         self.answers().insert((project.to_path_buf(), folder.to_owned()), answer);
@@ -72,9 +72,9 @@ impl Registry {
     }
 }
 
-/// The indexes of the repositories that a project lies in.
-fn indexes(project: &Path) -> Vec<PathBuf> {
-    let folders = project.ancestors().filter_map(git_folder);
+/// The indexes of the repositories that a folder lies in.
+fn indexes(folder: &Path) -> Vec<PathBuf> {
+    let folders = folder.ancestors().filter_map(git_folder);
     folders.map(|folder| folder.join("index")).collect()
 }
 
