@@ -38,7 +38,7 @@ pub trait WorkTree: Send + Sync {
     /// The files that differ between two states, by path.
     fn changes(&self, from: &str, to: &str) -> Result<Vec<FileChange>, EngineError>;
 
-    /// Returns the files of the state `to` that hold most of what a file of `from` held that `to` does not contain.
+    /// Returns the files of the state `to` that hold what a file of `from` held that is not in `to`.
     fn moved(&self, from: &str, to: &str) -> Result<BTreeSet<String>, EngineError>;
 
     /// The changes of these files, as far as both states have their content.

@@ -87,7 +87,8 @@ impl Shadow {
         Ok(entries.iter().map(change).collect())
     }
 
-    /// Returns the files of the state `to` that git detects as renamed from files of the state `from`.
+    /// Returns the files of the state `to` that were renamed from files of the state `from`. One that has changed as well may
+    /// be another one.
     pub(crate) fn moved(
         &self,
         from: &str,
@@ -99,7 +100,7 @@ impl Shadow {
             "-r",
             "-z",
             "--name-status",
-            "--find-renames",
+            "--find-renames=100%",
             "--diff-filter=R",
             from,
             to,

@@ -80,6 +80,24 @@ fn files_that_git_did_not_see_at_the_beginning_stay() {
     }
 }
 
+/// A file that git comes to see is no copy of one that is gone, however alike they are.
+#[test]
+fn a_file_that_resembles_one_that_was_deleted_stays() {
+    let desk = in_git();
+    let common = "HOST=localhost\nPORT=5432\nNAME=shop\n";
+    write(&desk, ".env.sample", &format!("{common}KEY=\n"));
+    write(&desk, ".gitignore", "target/\n.env\n");
+    write(&desk, ".env", &format!("{common}KEY=mine\n"));
+    std::thread::sleep(Duration::from_millis(50));
+    desk.ok(&["push", "Tidy up", "-c", "It is tidy"]);
+    write(&desk, ".gitignore", "target/\n");
+    fs::remove_file(desk.project().join(".env.sample")).unwrap();
+    desk.ok(&["pop", "-r", "tidy"]);
+    desk.ok(&["rollback", "f1", "--all", "--yes"]);
+    assert_eq!(read(&desk, ".env"), Some(format!("{common}KEY=mine\n")));
+    assert_eq!(read(&desk, ".env.sample"), Some(format!("{common}KEY=\n")));
+}
+
 fn in_git() -> TestEnv {
     let desk = TestEnv::new();
     write(&desk, ".gitignore", "target/\n");
