@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::Hunk;
 use super::document::Document;
 use super::room::is_prose;
-use super::symbols::{Symbol, around, symbols};
+use super::symbols::{Symbol, innermost, symbols};
 
 /// The most places after which lines moved that evidence names.
 const MOVES: usize = 12;
@@ -345,8 +345,9 @@ fn of_document(path: &str, document: &Document<'_>) -> (Vec<Changed>, Vec<(bool,
     let mut touched: HashSet<&str> = HashSet::new();
     let mut beside = Vec::new();
     let says = |line: Option<&str>| line.is_some_and(|it| it.chars().any(char::is_alphanumeric));
+    let around = innermost(&new, rows.len());
     for (at, line) in rows.iter().enumerate().filter(|(at, _)| is_new(*at)) {
-        match around(&new, at) {
+        match around[at] {
             Some(symbol) if says(*line) || !is_blank(*line) => {
                 touched.insert(new[symbol].name.as_str());
             }
@@ -354,9 +355,10 @@ fn of_document(path: &str, document: &Document<'_>) -> (Vec<Changed>, Vec<(bool,
             _ => {}
         }
     }
+    let around = innermost(&old, old_rows.len());
     for at in document.gone() {
         let line = old_rows.get(*at).copied().flatten();
-        match around(&old, *at) {
+        match around.get(*at).copied().flatten() {
             Some(symbol) if !is_blank(line) => {
                 touched.insert(old[symbol].name.as_str());
             }
@@ -365,8 +367,9 @@ fn of_document(path: &str, document: &Document<'_>) -> (Vec<Changed>, Vec<(bool,
         }
     }
     let mut changed: Vec<Changed> = Vec::new();
+    let mut named = HashSet::new();
     let mut add = |symbol: &Symbol, what: What| {
-        if changed.iter().all(|it| it.name != symbol.name) {
+        if named.insert(symbol.name.clone()) {
             changed.push(Changed { name: symbol.name.clone(), what, test: symbol.is_test });
         }
     };

@@ -33,10 +33,10 @@ pub(super) fn symbols(path: &str, lines: &[Option<&str>]) -> Vec<Symbol> {
     let mut around: Vec<(usize, String)> = Vec::new();
     // What a test defines for itself is part of it.
     let mut test_ends = 0;
-    for definition in &defined {
+    for (at, definition) in defined.iter().enumerate() {
         let line = definition.line as usize;
         let to = if is_markup {
-            section_end(definition, line, lines, &defined)
+            section_end(definition, line, lines, &defined[at + 1..])
         } else {
             body_end(definition.indent, line, lines, &quoted)
         };
@@ -64,11 +64,18 @@ pub(super) fn symbols(path: &str, lines: &[Option<&str>]) -> Vec<Symbol> {
     symbols
 }
 
-/// The innermost symbol that a line belongs to.
-pub(super) fn around(symbols: &[Symbol], line: usize) -> Option<usize> {
-    let holds = |it: &Symbol| it.from <= line && line < it.to;
-    let found = symbols.iter().enumerate().filter(|(_, it)| holds(it));
-    found.max_by_key(|(_, it)| (it.from, it.line)).map(|(at, _)| at)
+/// The innermost symbol that each of a number of lines belongs to.
+pub(super) fn innermost(symbols: &[Symbol], lines: usize) -> Vec<Option<usize>> {
+    let mut order: Vec<usize> = (0..symbols.len()).collect();
+    order.sort_by_key(|at| (symbols[*at].from, symbols[*at].line));
+    let mut found = vec![None; lines];
+    for at in order {
+        let Symbol { from, to, .. } = symbols[at];
+        if let Some(own) = found.get_mut(from..to.min(lines)) {
+            own.fill(Some(at));
+        }
+    }
+    found
 }
 
 /// Returns the name of a definition; of an implementation, that of its type.
@@ -154,10 +161,10 @@ fn section_end(
     definition: &Definition<'_>,
     line: usize,
     lines: &[Option<&str>],
-    defined: &[Definition<'_>],
+    after: &[Definition<'_>],
 ) -> usize {
     let level = |it: &Definition<'_>| it.text.len() - it.text.trim_start_matches('#').len();
-    let next = defined.iter().find(|it| it.line as usize > line && level(it) <= level(definition));
+    let next = after.iter().find(|it| level(it) <= level(definition));
     let end = next.map_or(lines.len(), |it| it.line as usize);
     lines[line..end].iter().position(Option::is_none).map_or(end, |at| line + at)
 }

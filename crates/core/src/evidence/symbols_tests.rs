@@ -129,6 +129,20 @@ fn nothing_reaches_past_a_line_that_is_not_known() {
     let lines =
         [Some("def one():"), Some("    a"), None, Some("    b"), Some("def two():"), Some("    c")];
     let found = symbols("a.py", &lines);
-    assert_eq!(around(&found, 1), Some(0));
-    assert_eq!((around(&found, 3), around(&found, 5)), (None, Some(1)));
+    let around = innermost(&found, 6);
+    assert_eq!(around[1], Some(0));
+    assert_eq!((around[3], around[5]), (None, Some(1)));
+}
+
+#[test]
+fn a_line_belongs_to_the_innermost_symbol_around_it() {
+    let text = "#[cfg(test)]\nmod tests {\n    use super::*;\n\n    /// Helps.\n    fn one() {\n        two();\n    }\n}\n\n\
+                fn last() {}\n";
+    let lines: Vec<Option<&str>> = text.lines().map(Some).collect();
+    let symbols = symbols("src/a.rs", &lines);
+    let named = |at: Option<usize>| at.map_or("", |at| symbols[at].name.as_str());
+    let found: Vec<_> = innermost(&symbols, lines.len()).into_iter().map(named).collect();
+    let expected =
+        ["tests", "tests", "tests", "tests", "one", "one", "one", "one", "tests", "", "last"];
+    assert_eq!(found, expected);
 }
