@@ -24,6 +24,8 @@ pub(crate) use any::decode_any;
 const HEAD: usize = 200;
 /// Characters of a command or an error that are kept in memory.
 const LINE: usize = 160;
+/// Bytes of it in which secrets are looked for.
+const LOOKED_AT: usize = 16 * 1024;
 /// Bytes of a text by which its tokens are estimated: the whole of a long session is decoded before its
 /// first call.
 const SAMPLE: usize = 512;
@@ -298,10 +300,13 @@ fn todo(item: &Value) -> Option<Todo> {
 
 /// Returns the first line of a text without secrets, which may not be recognized in the line alone.
 fn first_line(text: &str) -> String {
-    let text = mask(text.trim());
-    let line = text.lines().next().unwrap_or_default();
+    let text = text.trim();
+    // Masking all of a long output would hold up the request that brings it.
+    let beginning = text.get(..text.floor_char_boundary(LOOKED_AT)).unwrap_or(text);
+    let masked = mask(beginning);
+    let line = masked.lines().next().unwrap_or_default();
     let mut short: String = line.chars().take(LINE).collect();
-    if short.len() < text.len() {
+    if short.len() < masked.len() || beginning.len() < text.len() {
         short.push_str(" …");
     }
     short
