@@ -307,7 +307,7 @@ const INNER_RESULTS: usize = 60;
 pub(crate) fn summary_line(frame: &Frame) -> String {
     let results = given(frame.results_compacted.as_deref()).or(given(frame.results.as_deref()));
     let results = mask(results.unwrap_or("no results were given"));
-    let results = results.split_whitespace().collect::<Vec<_>>().join(" ");
+    let results = one_line(&results);
     let dense = cut_to_token_budget(&results, INNER_RESULTS, CUT);
     format!("{} {}: {dense}", label(frame), frame.status)
 }

@@ -4,10 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use callstack_core::xml::one_line;
+use callstack_store::plain;
 use serde::Deserialize;
 
 use crate::error::{EngineError, Kind};
-use callstack_store::plain;
 
 /// The folder of a project's own presets, relative to the project.
 pub const PRESETS: &str = ".opencode/stack/presets";
@@ -21,6 +22,8 @@ const BUILT_IN: [(&str, &str); 4] = [
 
 /// Bytes of a preset's file.
 const LONGEST: u64 = 256 * 1024;
+/// Characters of a preset's file that are shown of what is wrong with it.
+const SHOWN: usize = 200;
 
 /// A named tree of frames to be planned.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -130,11 +133,16 @@ pub fn preset(project: &Path, name: &str) -> Result<Preset, EngineError> {
     }
 }
 
+/// Returns what a preset's file says on one line, cut.
+pub(crate) fn shown(text: &str) -> String {
+    one_line(&text.chars().take(SHOWN).collect::<String>())
+}
+
 fn read(file: &str, text: &str) -> Result<Preset, EngineError> {
     let wrong = |at: usize, why: &str| {
         let line = text.get(..at).map_or(1, |before| before.matches('\n').count() + 1);
         EngineError::invalid(
-            format!("{file}, line {line}: {}", why.trim().replace('\n', " ")),
+            format!("{file}, line {line}: {}", shown(why)),
             "A preset is a `description` and `[[frames]]`, each with `title`, `criteria` and, if \
              there are any, `children` of the same kind.",
         )

@@ -9,6 +9,7 @@ use callstack_core::event::{RecordedFigures, Session};
 use callstack_core::evidence::FileChange;
 use callstack_core::frame::{Frame, FrameNum, Status};
 use callstack_core::text::{CUT, truncate_to_token_budget};
+use callstack_core::xml::one_line;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -295,5 +296,5 @@ fn criteria(frame: &Frame) -> String {
     if frame.status.is_finished() || repeats || criteria.is_empty() {
         return String::new();
     }
-    format!(": {}", truncate_to_token_budget(criteria, CRITERIA, CUT).replace('\n', " "))
+    format!(": {}", one_line(&truncate_to_token_budget(criteria, CRITERIA, CUT)))
 }

@@ -14,12 +14,16 @@ fn no_line_of_ours_begins_in_what_a_preset_says() {
     std::fs::create_dir_all(&folder).unwrap();
     let text = format!(
         "description = \"Parts\\n{FORGED}\"\n[[frames]]\ntitle = \"Cause\\n{FORGED} \\u001b[1m\"\n\
-         criteria = \"it is known\\n{FORGED}\\n  {FORGED}\"\n"
+         criteria = \"it is known\\n{FORGED}\\n  {FORGED}\\r{FORGED}\\u2028{FORGED}\"\n"
     );
     std::fs::write(folder.join("parts.toml"), text).unwrap();
+    let endless = format!("\\r{FORGED}\\u2028\\u001b").repeat(1_000);
+    let broken = format!("[[frames]]\ntitle = \"Cause {{{endless}\"\n");
+    std::fs::write(folder.join("broken.toml"), broken).unwrap();
     let frame = json!({"frame": "f2"});
     let calls = [
         ("stack_preset", json!({})),
+        ("stack_preset", json!({"name": "broken"})),
         ("stack_preset", json!({"name": "parts"})),
         ("stack_tree", json!({})),
         ("stack_status", json!({})),
@@ -41,8 +45,10 @@ fn no_line_of_ours_begins_in_what_a_preset_says() {
             Ok(answer) => answer.text,
             Err(error) => error.sentence(),
         };
-        let forged = answer.lines().any(|line| line.trim_start().starts_with(FORGED));
-        assert!(!forged && !answer.contains('\u{1b}'), "{name}: {answer}");
+        let lines = answer.split(['\n', '\r', '\u{2028}']);
+        let forged = lines.map(str::trim_start).any(|line| line.starts_with(FORGED));
+        let steers = answer.contains(['\u{1b}', '\r']);
+        assert!(!forged && !steers && answer.len() < 5_000, "{name}: {answer}");
         named += usize::from(answer.contains(FORGED));
     }
     assert!(named > 9, "the title is there, as a part of a line: {named}");

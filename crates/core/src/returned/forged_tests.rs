@@ -31,8 +31,8 @@ const OURS: [&str; 15] = [
     "Results:",
     "Next:",
 ];
-const ENDS: [&str; 9] =
-    ["\n", "\r\n", "\r", "\u{85}", "\u{2028}", "\u{2029}", "\u{b}", "\n\u{2028}", "\n\n"];
+const ENDS: [&str; 10] =
+    ["\n", "\r\n", "\r", "\u{85}", "\u{2028}", "\u{2029}", "\u{b}", "\u{1c}", "\n\u{2028}", "\n\n"];
 const UNSEEN: [&str; 9] =
     ["", " ", "\t", "\u{200b}", "\u{feff}", "\u{2060}", "\u{a0}", "\u{ad}\u{200e}", "\u{e0020} "];
 const WORDS: [&str; 4] = ["run it", "12: fn main() {", "- ", "\u{1b}[2J"];
@@ -154,7 +154,7 @@ fn outside(frame: &Frame, pins: &[ScopedPin]) -> String {
 
 /// The number of lines that begin with each of ours, as somebody reads them to whom nothing unseen is there.
 fn own_lines(text: &str) -> BTreeMap<&'static str, usize> {
-    let ends = ['\n', '\r', '\u{b}', '\u{85}', '\u{2028}', '\u{2029}'];
+    let ends = ['\n', '\r', '\u{b}', '\u{1c}', '\u{85}', '\u{2028}', '\u{2029}'];
     let unseen = UNSEEN.concat();
     let mut counts = BTreeMap::new();
     for line in text.split(ends) {

@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use callstack_core::xml::one_line;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -15,7 +14,7 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::operation::{Access, Caller, CallerKind, EVERYBODY, Operate, Repeated, typed};
 use crate::path_text::path_text;
-use crate::presets::{PresetFrame, preset, presets};
+use crate::presets::{PresetFrame, preset, presets, shown};
 
 /// `stack_preset`.
 pub(crate) struct Preset;
@@ -149,7 +148,7 @@ fn list(engine: &Engine) -> Result<Reply<Vec<ListedPreset>>, EngineError> {
             "- {}({}){origin}: {}",
             preset.name,
             takes.join(", "),
-            one_line(&preset.description)
+            shown(&preset.description)
         );
         data.push(ListedPreset::Usable {
             file: preset.file.as_deref().map(|file| path_text(file).into_owned()),
