@@ -14,6 +14,7 @@ mod escaped;
 mod form;
 mod forms;
 mod judge;
+mod letters;
 mod named;
 mod names;
 mod phrases;
@@ -446,6 +447,8 @@ pub(crate) fn label_at_start(text: &str) -> Option<usize> {
 mod escaped_tests;
 #[cfg(test)]
 pub(crate) mod fakes;
+#[cfg(test)]
+mod products_tests;
 #[cfg(test)]
 mod providers;
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Distinguishes secrets from other text in the same places.
 
+use super::letters;
+
 /// Whether this is a reference to a value: a variable, a path, a placeholder.
 fn is_reference(value: &str) -> bool {
     const WORDS: [&str; 25] = [
@@ -36,6 +38,7 @@ fn is_reference(value: &str) -> bool {
         || (value.starts_with('/') && !is_random(value.trim_start_matches('/')))
         || value.contains("${")
         || is_left_out(value)
+        || ["****", "••••", "●●●●"].iter().any(|stars| value.contains(stars))
         || is_shortcut(&lower)
         || is_tag(value)
         || is_encrypted(value)
@@ -44,8 +47,8 @@ fn is_reference(value: &str) -> bool {
         || is_validation(value)
         || (lower.starts_with("projects/") && lower.contains("/secrets/"))
         || WORDS.contains(&numbered)
+        || is_yours(value)
         || [
-            "your",
             "my-",
             "my_",
             "xxx",
@@ -68,6 +71,18 @@ fn is_reference(value: &str) -> bool {
         .any(|start| bare.starts_with(start))
         || bare.is_empty()
         || is_one_char(bare)
+}
+
+/// Such as `your-password`: not a password that happens to begin so.
+fn is_yours(value: &str) -> bool {
+    const NAMES: [&str; 6] = ["pass", "secret", "key", "token", "here", "value"];
+    let lower = value.to_lowercase();
+    let is_made_up = value.contains(['!', '#', '%', '&', '(', '@'])
+        && has_digit(value)
+        && value.bytes().any(|byte| byte.is_ascii_uppercase())
+        && !NAMES.iter().any(|name| lower.contains(name));
+    let bare = lower.trim_start_matches(|char: char| !char.is_alphanumeric());
+    bare.starts_with("your") && !is_made_up
 }
 
 /// Whether the value is a placeholder, such as `sk-…`: not one that was cut, which has more than the beginning that
@@ -159,8 +174,11 @@ fn looks_made_up(value: &str) -> bool {
     let letters = has(char::is_alphabetic);
     let digits = has(|char| char.is_ascii_digit());
     let marks = has(|char| "!@#$%^&*+~?=".contains(char));
+    let is_word = value.bytes().all(|byte| byte.is_ascii_alphabetic());
     let upper = value.chars().skip(1).any(char::is_uppercase) && has(char::is_lowercase);
-    value.chars().count() >= 6 && ((letters && (digits || marks)) || (upper && value.len() >= 20))
+    (value.chars().count() >= 6
+        && ((letters && (digits || marks)) || (upper && value.len() >= 20 && !is_word)))
+        || letters::is_random(value)
 }
 
 pub(super) fn always(_: &str) -> bool {
@@ -252,6 +270,7 @@ fn is_type(value: &str) -> bool {
         && value.ends_with(|char: char| char.is_ascii_lowercase())
         && value.split(['_', '-', ':']).all(letters)
         && upper * RANDOM <= value.len()
+        && !letters::is_random(value)
 }
 
 /// Such as `response2.next` or `auth_token_v2`.

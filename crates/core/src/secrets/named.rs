@@ -270,6 +270,8 @@ impl<'a> Name<'a> {
         if self.is_upper() {
             // Files of settings have all kinds of letters in their values.
             let whole = self.begins_a_line() && !self.is_after_an_escape();
+            // As in `-e "NAME=value"`.
+            let whole = whole || (self.is_password() && self.around().is_some());
             let ends = move |char: char| {
                 char.is_whitespace()
                     || matches!(char, '"' | '\'' | '`' | '\0')
