@@ -1,6 +1,6 @@
 //! Secrets as products, databases and commands print them, and harmless texts that look alike.
 
-use super::fakes::{LETTERS, made};
+use super::fakes::{HEX, LETTERS, MIXED, made};
 use super::mask;
 
 /// Asserts that nothing of the value is left where `{}` stands in each text, also in JSON.
@@ -31,6 +31,14 @@ fn kept(texts: &[&str]) {
     for text in texts {
         assert_eq!(mask(text), **text);
     }
+}
+
+fn hex(length: usize) -> String {
+    made(length, HEX)
+}
+
+fn mixed(length: usize) -> String {
+    made(length, MIXED)
 }
 
 #[test]
@@ -64,4 +72,41 @@ fn passwords_without_a_digit_are_masked() {
 fn values_that_only_begin_as_placeholders_are_masked() {
     gone("yourTiger(!)Sa9", &["docker run -e \"MSSQL_SA_PASSWORD={}\" a", "DB_PASSWORD={}"]);
     kept(&["DB_PASSWORD=YourStrong@Passw0rd", "-e \"SA_PASSWORD=yourStrong(!)Password\""]);
+}
+
+#[test]
+fn values_in_drawn_tables_are_masked() {
+    gone_in_lines(
+        &made(32, LETTERS),
+        &["║ CACHEPASSWORD │ {} ║\n║───────────────║\n║ CACHEPORT │ 6379 ║\n"],
+    );
+    gone_in_lines(
+        &mixed(40),
+        &[
+            "+------------+---+\n| API Key    | A |\n| API Secret | {} |\n+------------+---+\n",
+            "┃ Access Token ┃ {} ┃\n",
+        ],
+    );
+}
+
+#[test]
+fn keys_in_columns_are_masked() {
+    gone_in_lines(
+        &hex(40),
+        &[
+            "a=# select key, user_id from authtoken_token;\n   key   | user_id\n---------+---------\n {} | 3\n",
+            "mysql> SELECT `key`, id FROM api_keys_token;\n+---+---+\n| key | id |\n+---+---+\n| {} | 3 |\n+---+---+\n",
+            "a=# select token from sessions;\n   token   \n-----------\n {}\n(1 row)\n",
+            "Key1                                      Key2\n----------------------------------------  ----\n{}  b\n",
+            "KeyName    Permissions    Value\n---------  -------------  -------\nkey1       FULL           {}\n",
+            "+----+-------+\n| id | token |\n+====+=======+\n| 1 | none |\n+----+-------+\n| 2 | {} |\n+----+-------+\n",
+        ],
+    );
+    let digest = hex(40);
+    kept(&[
+        &format!("a=# select key, size from cache;\n key | size\n-----+-----\n {digest} | 3\n"),
+        &format!("Key       Size\n--------  ----\n{digest}  4\n"),
+        &format!("Name      Key1 of\n--------  -------\n{digest}  a1\n"),
+        "Password\n--------\nThe password1 is one of the settings2\n",
+    ]);
 }

@@ -6,6 +6,7 @@ use super::super::escaped;
 use super::super::judge::{
     is_likely, is_likely_and_no_name, is_likely_bare, is_likely_phrase, is_strong,
 };
+use super::super::tables::BARS;
 use super::{LEAST, Name, SPACE, ends_bare};
 
 /// The words before the value of a pair, and the bytes between its name and its value.
@@ -74,15 +75,19 @@ impl Name<'_> {
 
     /// `name | value` on a line of its own, as databases print a row over several lines.
     fn record(&self, at: usize) -> Option<Range<usize>> {
-        let rest = self.text.get(at..)?.strip_prefix("| ")?;
-        if !matches!(self.line_before().trim(), "" | "|") {
+        let rest = self.text.get(at..)?.strip_prefix(BARS)?.strip_prefix(' ')?;
+        let is_word = |char: char| char.is_ascii_alphanumeric() || char == ' ';
+        if !self.line_before().trim().trim_start_matches(BARS).chars().all(is_word) {
             return None;
         }
         let from = self.skip_space(self.text.len() - rest.len());
         let judge = if self.is_password() { is_likely_and_no_name } else { is_strong };
         let found = self.bare(from, ends_bare, LEAST, judge)?;
-        let after = self.text.get(found.end..)?.trim_start_matches([' ', '|', '\r']);
-        (after.is_empty() || after.starts_with('\n')).then_some(found)
+        let after = self.text.get(found.end..)?;
+        let after = after.get(..after.floor_char_boundary(SPACE * 2))?;
+        let after = after.trim_start_matches([' ', '\r']).trim_start_matches(BARS);
+        let after = after.trim_start_matches([' ', '\r']);
+        (after.is_empty() || after.starts_with(['\n', '\\'])).then_some(found)
     }
 
     /// `define('NAME', 'value')` and the like, and `"--name", "value"`.
