@@ -1,6 +1,7 @@
 //! Values that are secrets by their names: in settings, code, JSON, headers, command lines.
 
 mod apart;
+mod fallbacks;
 mod lists;
 mod literals;
 
@@ -140,6 +141,9 @@ impl<'a> Name<'a> {
         // Of a field that may be missing.
         let at = at + usize::from(self.text.get(at..)?.starts_with("?:"));
         let rest = self.text.get(at..)?;
+        if let Some(found) = self.expanded(at) {
+            return Some(found);
+        }
         let Some((sign, length)) = escaped::sign(rest) else {
             return self.without_a_sign(at);
         };

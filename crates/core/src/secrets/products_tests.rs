@@ -110,3 +110,37 @@ fn keys_in_columns_are_masked() {
         "Password\n--------\nThe password1 is one of the settings2\n",
     ]);
 }
+
+#[test]
+fn values_for_missing_variables_are_masked() {
+    gone(
+        &mixed(24),
+        &[
+            "let key = std::env::var(\"SHOP_API_KEY\")\n    .unwrap_or_else(|_| \"{}\".to_string());",
+            "env::var(\"SHOP_API_KEY\").ok().unwrap_or(\"{}\".into())",
+            "os.getenv(\"SHOP_API_KEY\", \"{}\")",
+            "os.environ.get('SHOP_TOKEN') or '{}'",
+            "config('SHOP_SECRET', default='{}')",
+            "process.env[\"SHOP_TOKEN\"] ?? \"{}\"",
+            "process.env.SHOP_TOKEN || \"{}\"",
+            "ENV.fetch(\"SHOP_SECRET\", \"{}\")",
+            "ENV['SHOP_SECRET'] || '{}'",
+            "System.getenv().getOrDefault(\"SHOP_SECRET\", \"{}\")",
+            "Optional.ofNullable(System.getenv(\"SHOP_SECRET\")).orElse(\"{}\")",
+            "System.getenv(\"SHOP_SECRET\") ?: \"{}\"",
+            "getenv('SHOP_API_KEY') ?: '{}'",
+            "$ENV{SHOP_API_KEY} // '{}'",
+            "String.fromEnvironment('SHOP_API_KEY', defaultValue: '{}')",
+            "SHOP_API_KEY: ${SHOP_API_KEY:-{}}",
+        ],
+    );
+    kept(&[
+        "os.getenv(\"SHOP_API_KEY\", \"your-api-key\")",
+        "getenv('SHOP_API_KEY') ?: 'changeme'",
+        "process.env[\"SHOP_TOKEN\"] ?? \"\"",
+        "env::var(\"SHOP_API_KEY\").unwrap_or_else(|_| \"none\".to_string())",
+        "config('SHOP_TOKEN', default='next_token2')",
+        "API_KEY: ${API_KEY:-changeme}",
+        "if name == \"token\" || \"abc1\" == name {",
+    ]);
+}

@@ -33,6 +33,7 @@ impl Name<'_> {
             .or_else(|| self.next_element(at))
             .or_else(|| self.record(at))
             .or_else(|| self.argument(at))
+            .or_else(|| self.fallback(at))
             .or_else(|| self.pair(at))
             .or_else(|| self.declared(at))
             .or_else(|| self.attribute(at))

@@ -54,7 +54,7 @@ const LENGTH: usize = 24;
 /// Bytes of a key or a token in a constructor.
 const LONG: usize = 12;
 /// Operators before a value that stands for one that is missing.
-const ELSE: [&str; 3] = ["|| ", "?? ", "or "];
+const ELSE: [&str; 5] = ["|| ", "?? ", "or ", "?: ", "// "];
 
 /// Returns the length of the beginning of a call that takes no more than a text.
 fn call(text: &str) -> Option<usize> {
@@ -206,7 +206,7 @@ impl Name<'_> {
     }
 
     /// Whether the last part of its path is in upper case, as names of variables of the environment are.
-    fn is_constant(&self) -> bool {
+    pub(super) fn is_constant(&self) -> bool {
         let name = self.text.get(self.place.clone()).unwrap_or_default();
         let last = name.rsplit('.').next().unwrap_or_default();
         !last.bytes().any(|byte| byte.is_ascii_lowercase())
