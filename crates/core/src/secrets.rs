@@ -8,6 +8,7 @@
 
 mod bare;
 mod calls;
+mod commands;
 mod cookies;
 mod encoded;
 mod escaped;
@@ -17,6 +18,7 @@ mod judge;
 mod letters;
 mod named;
 mod names;
+mod outputs;
 mod phrases;
 mod private_key;
 mod tables;

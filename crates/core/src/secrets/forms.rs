@@ -1,6 +1,5 @@
 //! The table of secrets that are known by the text around them.
 
-use super::calls;
 use super::encoded::is_user_and_password;
 use super::escaped::word;
 use super::form::{Form, call, command, field, flag, form, gap, quote, quoted};
@@ -8,6 +7,7 @@ use super::judge::{
     always, has_digit, has_random_run, is_likely_bare, is_marked, is_mixed, is_mixed_bare,
     is_mixed_in_case, is_random_bare, is_value,
 };
+use super::{calls, commands, outputs};
 
 /// Raised when code outside of the tables changes the decision about secrets.
 pub(super) const VERSION: u32 = 16;
@@ -16,6 +16,15 @@ pub(super) const VERSION: u32 = 16;
 pub(super) const FORMS: &[Form] = &[
     call("password", calls::PASSWORD_SIGNS, calls::PASSWORD),
     call("key", calls::KEY_SIGNS, calls::KEY),
+    calls::PASSWORD_LINES,
+    calls::KEY_LINES,
+    calls::ALGOLIA,
+    commands::LOGIN,
+    commands::OPTION,
+    commands::SETTING,
+    commands::PRINTED,
+    commands::HEADER,
+    commands::ROUTING,
     Form {
         name: "password",
         signs: &["elastic user"],
@@ -167,53 +176,9 @@ pub(super) const FORMS: &[Form] = &[
         judge: is_value,
         in_line: true,
     },
-    field(
-        "secret",
-        &["\"sensitive"],
-        concat!(
-            r#"\\*"sensitive\\*":"#,
-            gap!(),
-            "true,",
-            gap!(),
-            r#"\\*"type\\*":"#,
-            gap!(),
-            r#"\\*"string\\*","#,
-            gap!(),
-            r#"\\*"value\\*":"#,
-            gap!(),
-            r#"\\*"(?P<s>[^"\\\n]{6,})"#,
-        ),
-    ),
-    field(
-        "secret",
-        &["\"sensitive"],
-        concat!(
-            r#"\\*"value\\*":"#,
-            gap!(),
-            r#"\\*"(?P<s>[^"\\\n]{6,})\\*","#,
-            gap!(),
-            r#"\\*"type\\*":"#,
-            gap!(),
-            r#"\\*"string\\*","#,
-            gap!(),
-            r#"\\*"sensitive\\*":"#,
-            gap!(),
-            "true",
-        ),
-    ),
-    field(
-        "secret",
-        &["\"special"],
-        concat!(
-            r#"\\*"result\\*":"#,
-            gap!(),
-            r#"\\*"(?P<s>[^"\n]{6,}?)\\*","#,
-            gap!(),
-            r#"\\*"special\\*":"#,
-            gap!(),
-            "(?:true|false)",
-        ),
-    ),
+    outputs::SENSITIVE,
+    outputs::SENSITIVE_LAST,
+    outputs::SPECIAL,
     field(
         "secret",
         &["CONCEALED"],

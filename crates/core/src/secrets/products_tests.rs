@@ -41,6 +41,12 @@ fn mixed(length: usize) -> String {
     made(length, MIXED)
 }
 
+fn uuid() -> String {
+    let digits = hex(32);
+    let part = |place: std::ops::Range<usize>| digits[place].to_owned();
+    [part(0..8), part(8..12), part(12..16), part(16..20), part(20..32)].join("-")
+}
+
 #[test]
 fn passwords_without_a_digit_are_masked() {
     let short = made(14, LETTERS);
@@ -142,5 +148,81 @@ fn values_for_missing_variables_are_masked() {
         "config('SHOP_TOKEN', default='next_token2')",
         "API_KEY: ${API_KEY:-changeme}",
         "if name == \"token\" || \"abc1\" == name {",
+    ]);
+}
+
+#[test]
+fn arguments_of_calls_are_masked() {
+    gone(
+        "horse2staple!x",
+        &[
+            "requests.post(url, auth=(\"api\", \"{}\"), data=x)",
+            "httpx.get(url, auth=HTTPBasicAuth('me', '{}'))",
+            "req.SetBasicAuth(\"me\", \"{}\")",
+            "client.get(url).basic_auth(\"me\", Some(\"{}\"))",
+            "#0 a.php(70): PDO->__construct('mysql:host=127....', 'me', '{}', Array)",
+            "#0 a.php(7): mysqli->__construct('localhost', 'me', '{}', 'shop')",
+            "$db = new PDO(\n    'mysql:host=localhost',\n    'me',\n    '{}'\n);",
+            "jwt.sign(\n  { id: user.id },\n  \"{}\",\n  { expiresIn: \"7d\" }\n)",
+            "JWT::encode($payload, '{}', 'HS256')",
+            "crypto.createHmac('sha256', '{}')",
+        ],
+    );
+    gone(
+        &hex(32),
+        &[
+            "SearchClient::create(\n    'A1B2C3D4E5',\n    '{}'\n);",
+            "client = SearchClient.create('A1B2C3D4E5', '{}')",
+            "client := search.NewClient(\"A1B2C3D4E5\", \"{}\")",
+        ],
+    );
+    kept(&[
+        "auth=(\"user\", \"password\")",
+        "auth=(username, password1)",
+        "jwt.verify(token, 'secret', callback)",
+        "jwt.sign({ id: 1 }, process.env.JWT_SECRET, { expiresIn: '7d' })",
+        "new PDO('sqlite::memory:')",
+        "#0 a.php(7): PDO->__construct('mysql:host=a', 'me', Object(SensitiveParameterValue))",
+    ]);
+}
+
+#[test]
+fn arguments_and_output_of_commands_are_masked() {
+    let id = uuid();
+    gone(
+        &id,
+        &[
+            "./codecov -v upload-process -t {} -f lcov.info",
+            "snyk auth {}",
+            "npx cypress run --record --key {}",
+        ],
+    );
+    gone(
+        &hex(40),
+        &[
+            "wandb login --relogin {}",
+            "$ cat config/master.key\n{}\n$ ls\n",
+            "$ cat /run/secrets/db_password\n{}\n",
+            "$ sudo cat /var/lib/ci/secrets/initialAdminPassword\n{}",
+            "$ echo $SHOP_API_KEY\n{}\n",
+            "$ printenv SHOP_TOKEN\n{}\n",
+            "$ heroku config:get SHOP_SECRET -a shop\n{}\n",
+            "$ terraform output -raw db_password\n{}\n",
+            "$ kubectl get secret a -o jsonpath='{.data.b}' | base64 -d\n{}\n",
+            "$ openssl rand -hex 20\n{}\n",
+            "poetry config pypi-token.shop {}",
+            "composer config http-basic.repo.example.test me {}",
+            "pulumi config set --secret dbPassword {}",
+        ],
+    );
+    kept(&[
+        &format!("git log --author token -t {id}"),
+        &format!("user login {id} took 3ms"),
+        &format!("$ cat build.sha256\n{}\n", hex(64)),
+        "$ cat secret.rs\nfn main() {\n",
+        "$ echo $TOKEN_COUNT1\n12345678\n",
+        "git config user.name horse2staple",
+        "npm config set registry https://registry.example.test/a1",
+        "$ cat docs/token.md\n# Tokens\n",
     ]);
 }
