@@ -7,7 +7,7 @@ use super::judge::{
     always, has_digit, has_random_run, is_likely_bare, is_marked, is_mixed, is_mixed_bare,
     is_mixed_in_case, is_random_bare, is_value,
 };
-use super::{calls, commands, outputs};
+use super::{calls, commands, hooks, outputs};
 
 /// Raised when code outside of the tables changes the decision about secrets.
 pub(super) const VERSION: u32 = 16;
@@ -25,6 +25,13 @@ pub(super) const FORMS: &[Form] = &[
     commands::PRINTED,
     commands::HEADER,
     commands::ROUTING,
+    hooks::URLS,
+    hooks::OF_SERVERS,
+    form(
+        "Mailgun key",
+        &["mailgun", "Mailgun", "MAILGUN", "api:", "\"api\"", "'api'"],
+        word!(r"(?P<s>[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8})(?:[^0-9a-z-]|$)"),
+    ),
     Form {
         name: "password",
         signs: &["elastic user"],

@@ -419,7 +419,7 @@ impl<'a> Name<'a> {
 
     fn is_key_or_token(&self) -> bool {
         let name = self.text.get(self.place.clone()).unwrap_or_default().to_ascii_lowercase();
-        ["key", "token"].iter().any(|end| name.ends_with(end))
+        ["key", "token", "_pat"].iter().any(|end| name.ends_with(end))
     }
 
     fn is_capital(&self) -> bool {

@@ -23,7 +23,7 @@ const CHOSEN: [&str; 18] = [
 ];
 
 /// Those of other secrets.
-const MADE: [&str; 6] = ["psk", "pw", "secret", "token", "credential", "key"];
+const MADE: [&str; 7] = ["psk", "pw", "secret", "token", "credential", "key", "_pat"];
 
 /// Returns the endings of names of secrets, in lower case.
 pub(super) fn endings() -> impl Iterator<Item = &'static str> {
@@ -94,7 +94,12 @@ pub(super) fn is_secret(before: &str, ending: &str) -> bool {
     match ending {
         "key" => {
             let kind = before.trim_end_matches(['_', '-', '.', ' ']).to_ascii_lowercase();
-            KEYS.iter().any(|key| kind.ends_with(key))
+            KEYS.iter().any(|key| kind.ends_with(key)) || is_header_of_key(&kind)
+        }
+        // Patterns end so as well.
+        "_pat" => {
+            let kind = before.rsplit(['_', '-', '.']).next().unwrap_or_default();
+            ISSUERS.contains(&kind.to_ascii_lowercase().as_str())
         }
         // Words may end so, too.
         "pw" | "psk" => before.is_empty() || before.ends_with(['_', '-', '.']) || is_user(before),
@@ -110,6 +115,51 @@ pub(super) fn is_secret(before: &str, ending: &str) -> bool {
         "token" => before.ends_with("client_") || !is_public_token(before),
         _ => true,
     }
+}
+
+/// Words before the personal access token of a provider.
+const ISSUERS: [&str; 26] = [
+    "github",
+    "gh",
+    "gitlab",
+    "git",
+    "bitbucket",
+    "azure",
+    "az",
+    "devops",
+    "ado",
+    "ext",
+    "vsts",
+    "tfs",
+    "docker",
+    "dockerhub",
+    "npm",
+    "airtable",
+    "databricks",
+    "snowflake",
+    "jira",
+    "atlassian",
+    "clarifai",
+    "deploy",
+    "release",
+    "bot",
+    "actions",
+    "workflow",
+];
+
+/// Whether a header such as `X-Functions-Key` identifies a client, and no entry of a cache or a queue.
+fn is_header_of_key(kind: &str) -> bool {
+    const OTHERS: [&str; 8] = [
+        "idempotency",
+        "cache",
+        "surrogate",
+        "partition",
+        "routing",
+        "request",
+        "correlation",
+        "sort",
+    ];
+    kind.strip_prefix("x-").is_some_and(|kind| !OTHERS.iter().any(|other| kind.ends_with(other)))
 }
 
 /// Whether a token of this kind continues a list, repeats a request or names a library.

@@ -226,3 +226,38 @@ fn arguments_and_output_of_commands_are_masked() {
         "$ cat docs/token.md\n# Tokens\n",
     ]);
 }
+
+#[test]
+fn names_headers_and_addresses_of_services_are_masked() {
+    gone(
+        &mixed(52),
+        &[
+            "export AZURE_DEVOPS_EXT_PAT={}",
+            "GITHUB_PAT: {}",
+            "\"gitlab_pat\": \"{}\"",
+            "curl -H \"X-Repo-Art-Api: {}\" https://a.test",
+            "X-Functions-Key: {}",
+            "https://maker.ifttt.com/trigger/door/with/key/{}",
+            "https://api.render.com/deploy/srv-a1?key={}",
+        ],
+    );
+    gone(
+        &hex(32),
+        &[
+            "- routing_key: {}\n",
+            "integration_key = \"{}\"",
+            "curl -X POST https://api.netlify.com/build_hooks/{}",
+            "https://chat.example.test/hooks/{}",
+            "https://hook.eu1.make.com/{}",
+            "mailgun: {}-0a1b2c3d-4e5f6a7b",
+        ],
+    );
+    kept(&[
+        "routing_key: orders.created.v1",
+        "X-Cache-Key: a1B2c3d4E5f6a7B8",
+        "DATE_PAT = \"%Y-%m-%d1\"",
+        "file_pat=\"*.rs2\"",
+        "https://example.test/docs/hooks/use-state-and-effects",
+        "https://docs.example.test/hooks/useLocalStorage",
+    ]);
+}
