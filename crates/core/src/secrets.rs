@@ -14,6 +14,7 @@ mod encoded;
 mod escaped;
 mod form;
 mod forms;
+mod hashes;
 mod hooks;
 mod judge;
 mod letters;

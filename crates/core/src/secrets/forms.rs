@@ -7,7 +7,7 @@ use super::judge::{
     always, has_digit, has_random_run, is_likely_bare, is_marked, is_mixed, is_mixed_bare,
     is_mixed_in_case, is_random_bare, is_value,
 };
-use super::{calls, commands, hooks, outputs};
+use super::{calls, commands, hashes, hooks, outputs};
 
 /// Raised when code outside of the tables changes the decision about secrets.
 pub(super) const VERSION: u32 = 16;
@@ -27,6 +27,8 @@ pub(super) const FORMS: &[Form] = &[
     commands::ROUTING,
     hooks::URLS,
     hooks::OF_SERVERS,
+    hashes::MADE,
+    hashes::NAMED,
     form(
         "Mailgun key",
         &["mailgun", "Mailgun", "MAILGUN", "api:", "\"api\"", "'api'"],

@@ -113,6 +113,10 @@ impl<'a> Name<'a> {
         {
             return None;
         }
+        // The annotation by which Kubernetes sees that a secret has changed.
+        if before.get(..start).is_some_and(|before| before.ends_with(b"checksum/")) {
+            return None;
+        }
         let mut kind = text.get(start..word.start)?;
         if kind.is_empty() && last == "key" {
             kind = word_before(before);

@@ -91,6 +91,9 @@ pub(super) fn is_of_field(name: &str) -> bool {
 
 /// Whether a name with this ending is one of a secret, by the text before the ending.
 pub(super) fn is_secret(before: &str, ending: &str) -> bool {
+    if MADE.contains(&ending) && is_of_digest(before) {
+        return false;
+    }
     match ending {
         "key" => {
             let kind = before.trim_end_matches(['_', '-', '.', ' ']).to_ascii_lowercase();
@@ -160,6 +163,13 @@ fn is_header_of_key(kind: &str) -> bool {
         "sort",
     ];
     kind.strip_prefix("x-").is_some_and(|kind| !OTHERS.iter().any(|other| kind.ends_with(other)))
+}
+
+/// Such as the `hashed_` of a secret: only its digest stands there.
+fn is_of_digest(before: &str) -> bool {
+    const DIGESTS: [&str; 3] = ["hashed", "checksum", "fingerprint"];
+    let kind = before.trim_end_matches(['_', '-', '.']).to_ascii_lowercase();
+    DIGESTS.iter().any(|digest| kind.ends_with(digest))
 }
 
 /// Whether a token of this kind continues a list, repeats a request or names a library.

@@ -261,3 +261,29 @@ fn names_headers_and_addresses_of_services_are_masked() {
         "https://docs.example.test/hooks/useLocalStorage",
     ]);
 }
+
+#[test]
+fn hashes_of_passwords_are_masked_and_digests_stay() {
+    let bcrypt = ["$2y$", "10$", &mixed(53)].concat();
+    let crypt = ["$6$", &mixed(16), "$", &mixed(86)].concat();
+    let argon = ["$argon2id$", "v=19$m=65536,t=3,p=4$", &mixed(22), "$", &mixed(43)].concat();
+    let django = ["pbkdf2_", "sha256$600000$", &mixed(22), "$", &mixed(43), "="].concat();
+    let jenkins = ["{AQAA", &mixed(56), "=}"].concat();
+    let windows = ["AQAAANCMnd8", &mixed(120), "=="].concat();
+    for hash in [bcrypt, crypt, argon, django, jenkins, windows] {
+        gone(
+            &hash,
+            &["password: \"{}\"", "<password>{}</password>", "| 1 | me | {} |", "me:{}:19000"],
+        );
+    }
+    gone(&mixed(48), &["\"password_hash\": \"{}\"", "passwordHash = '{}'"]);
+    kept(&[
+        &format!("\"hashed_secret\": \"{}\",", hex(40)),
+        &format!("checksum/secret: {}", hex(64)),
+        &format!("checksum/db-password: {}", hex(64)),
+        &format!("token_sha256: {}", hex(64)),
+        "Token: gho_************************************",
+        "password: Ab1••••••••",
+        "echo \"$1$2\" | sed 's/^/$6$/'",
+    ]);
+}
