@@ -19,7 +19,7 @@ use crate::error::StoreError;
 use crate::handle::Handle;
 use crate::plain::open_plain;
 use crate::presence::{beside, id};
-use crate::restore::{alone, copied};
+use crate::restore::{alone, copied, remove_copy};
 use crate::sharing::share;
 use crate::trust::Trusted;
 
@@ -140,10 +140,8 @@ pub(crate) fn save(open: &Open, trusted: Option<&Trusted>) -> Result<(), StoreEr
         }
         fs::rename(&new, &kept).map_err(failed)
     });
-    for left in [new.clone()].iter().chain(&beside(&new)) {
-        // It is there only where that failed.
-        drop(fs::remove_file(left));
-    }
+    // It is there only where that failed.
+    drop(remove_copy(&new));
     saved
 }
 

@@ -121,6 +121,19 @@ pub(crate) fn beside(path: &Path) -> [PathBuf; 2] {
     })
 }
 
+/// The path of a database's rollback journal.
+pub(crate) fn journal(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push("-journal");
+    PathBuf::from(name)
+}
+
+/// The paths of a database and of all files that SQLite makes beside it.
+pub(crate) fn files_of(path: &Path) -> [PathBuf; 4] {
+    let [log, index] = beside(path);
+    [path.to_path_buf(), log, index, journal(path)]
+}
+
 /// The file that marks the store, as it is now.
 fn mark(path: &Path) -> Option<Stamp> {
     Stamp::at(&path.with_file_name(ID)).ok()

@@ -21,7 +21,7 @@ use crate::history::History;
 use crate::kept;
 use crate::locate::prepare_for;
 use crate::plain::open_plain;
-use crate::presence::{Absence, beside, id, logs_at};
+use crate::presence::{Absence, beside, files_of, id, logs_at};
 use crate::schema;
 use crate::sharing::share;
 use crate::trust::{self, LogOrigin, Trusted};
@@ -277,7 +277,7 @@ fn put(path: &Path, from: &mut Open) -> Result<(), StoreError> {
     let outcome = copy_and_rename(&copy, path, from);
     if outcome.is_err() {
         // The next attempt begins with removing it.
-        drop(remove(&copy));
+        drop(remove_copy(&copy));
     }
     outcome
 }
@@ -351,14 +351,16 @@ pub(crate) fn copied(copy: &Path, from: &Connection) -> Result<(), StoreError> {
 
 /// Makes an empty file for a copy, in place of the remains of an earlier one.
 fn begin(copy: &Path) -> Result<(), StoreError> {
-    remove(copy)?;
-    for stale in beside(copy) {
-        remove(&stale)?;
-    }
+    remove_copy(copy)?;
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
     let made = open_plain(&mut options, copy);
     made.map(drop).map_err(|source| StoreError::Io { path: copy.to_path_buf(), source })
+}
+
+/// Deletes what is there of a copy.
+pub(crate) fn remove_copy(copy: &Path) -> Result<(), StoreError> {
+    files_of(copy).iter().try_for_each(|file| remove(file))
 }
 
 fn remove(path: &Path) -> Result<(), StoreError> {

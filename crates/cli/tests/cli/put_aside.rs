@@ -164,6 +164,7 @@ fn copies_that_a_killed_process_has_left_are_deleted() {
     let copies = [
         store.join("callstack.db.restored"),
         store.join("callstack.db.restored-wal"),
+        store.join("callstack.db.restored-journal"),
         store.join(".callstack.db-x1y2z3"),
         desk.states().with_file_name("callstack.db.new"),
     ];
@@ -190,4 +191,20 @@ fn a_damaged_database_is_said_to_be_kept_sound() {
     assert!(said.contains("A sound database is kept"), "{said}");
     fs::rename(desk.database(), &damaged).unwrap();
     shows(&desk, &["real"]);
+}
+
+/// A process that copies the store is killed: what it has left of the copy is in nobody's way.
+#[test]
+fn the_journal_of_a_copy_that_was_cut_off_locks_nobody_out() {
+    let desk = with_frame();
+    let mut process = Process::start(&desk, None);
+    push_in(&mut process, "newest");
+    process.kill();
+    // Its database was written to in place, so that the next start makes a copy.
+    let bytes = fs::read(desk.database()).unwrap();
+    fs::write(desk.database(), bytes).unwrap();
+    let journal = desk.project().join(".callstack/callstack.db.restored-journal");
+    fs::write(&journal, "begun").unwrap();
+    shows(&desk, &["real", "newest"]);
+    assert!(!journal.exists());
 }

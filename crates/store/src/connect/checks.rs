@@ -9,7 +9,7 @@ use crate::error::{Damage, StoreError};
 use crate::handle::Handle;
 use crate::kept;
 use crate::logs::LOGS;
-use crate::presence::{beside, logs_at};
+use crate::presence::{self, beside, logs_at};
 use crate::trust::{Distrust, Trusted};
 use crate::write_turns::Incident;
 
@@ -80,9 +80,7 @@ pub(crate) fn refuse_any_journal(path: &Path) -> Result<(), StoreError> {
 
 /// The rollback journal beside a database, if there is one with a content.
 fn journal_of(path: &Path) -> Option<PathBuf> {
-    let mut journal = path.as_os_str().to_owned();
-    journal.push("-journal");
-    let journal = PathBuf::from(journal);
+    let journal = presence::journal(path);
     std::fs::symlink_metadata(&journal).is_ok_and(|file| file.len() > 0).then_some(journal)
 }
 

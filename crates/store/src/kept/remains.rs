@@ -8,8 +8,8 @@ use std::time::Duration;
 use super::{LOCK, NEW, TEMPORARY};
 use crate::error::StoreError;
 use crate::plain::open_plain;
-use crate::presence::beside;
-use crate::restore::{self, COPY, alone};
+use crate::presence::files_of;
+use crate::restore::{self, COPY, alone, remove_copy};
 use crate::trust::Trusted;
 
 /// Deletes the copies of the database at `path` that nobody goes on with. Waits up to `patience` for each that is being
@@ -19,9 +19,9 @@ pub(crate) fn remove_remains(
     trusted: Option<&Trusted>,
     patience: Duration,
 ) -> Result<(), StoreError> {
-    remove_copy(&path.with_file_name(COPY), restore::LOCK, patience)?;
+    remove_under(restore::LOCK, &path.with_file_name(COPY), patience)?;
     if let Some(states) = trusted.and_then(Trusted::states) {
-        remove_copy(&states.join(NEW), LOCK, patience)?;
+        remove_under(LOCK, &states.join(NEW), patience)?;
     }
     let folder = path.parent().unwrap_or(path);
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -32,15 +32,13 @@ pub(crate) fn remove_remains(
     Ok(())
 }
 
-/// Deletes a copy, with its log, under the lock that whoever makes it holds, in the same folder.
-fn remove_copy(copy: &Path, lock: &str, patience: Duration) -> Result<(), StoreError> {
-    let [log, index] = beside(copy);
-    let files = [copy, &log, &index];
-    if files.iter().all(|it| it.symlink_metadata().is_err()) {
+/// Deletes a copy under the lock that whoever makes it holds, in the same folder.
+fn remove_under(lock: &str, copy: &Path, patience: Duration) -> Result<(), StoreError> {
+    if files_of(copy).iter().all(|it| it.symlink_metadata().is_err()) {
         return Ok(());
     }
     let _held = alone(&copy.with_file_name(lock), patience)?;
-    files.into_iter().try_for_each(remove)
+    remove_copy(copy)
 }
 
 /// Deletes a copy that is locked as long as it is being made.

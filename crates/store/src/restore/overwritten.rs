@@ -10,7 +10,7 @@ use callstack_core::event::Event;
 use rusqlite::backup::{Backup, StepResult};
 use rusqlite::{Connection, TransactionBehavior, params};
 
-use super::{COPY, LOCK, Restored, alone, begin, finished, remove, replace};
+use super::{COPY, LOCK, Restored, alone, begin, finished, remove_copy, replace};
 use crate::checkpoint::{self, Explained, Note, Stamp};
 use crate::connect::{
     BUSY, Open, are_logs_lost, configure, connect, expected_key, is_log_empty, open_database,
@@ -131,9 +131,7 @@ fn refuse_foreign(path: &Path, expected: Option<&DatabaseKey>) -> Result<(), Sto
         // One that has no table of keys yet has all of its content in the log.
         Ok(DatabaseKey::of(&alone).unwrap_or_default())
     });
-    for left in [copy.clone()].iter().chain(&beside(&copy)) {
-        drop(remove(left));
-    }
+    drop(remove_copy(&copy));
     match key? {
         Some(key) if key != *expected => {
             Err(Distrust::OtherDatabase { path: path.to_path_buf() }.into())
@@ -171,10 +169,8 @@ fn settle(
         }
         Ok(found)
     });
-    for left in [copy.clone()].iter().chain(&beside(&copy)) {
-        // The next attempt begins with removing it.
-        drop(remove(left));
-    }
+    // The next attempt begins with removing it.
+    drop(remove_copy(&copy));
     outcome
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use rusqlite::TransactionBehavior;
 
 use super::overwritten::{Judged, copy_files, judged};
-use super::{COPY, Restored, finished, remove, replace};
+use super::{COPY, Restored, finished, remove, remove_copy, replace};
 use crate::connect::{Open, expected_key};
 use crate::error::{StoreError, at};
 use crate::history::History;
@@ -35,10 +35,8 @@ pub(super) fn settle(
             Judged::Whole => replace(&copy, path).map(|()| true),
             Judged::Broken | Judged::Empty | Judged::Sound => Ok(false),
         });
-    for left in [copy.clone()].iter().chain(&beside(&copy)) {
-        // The next attempt begins with removing it.
-        drop(remove(left));
-    }
+    // The next attempt begins with removing it.
+    drop(remove_copy(&copy));
     let [log, index] = beside(path);
     match found {
         Ok(true) => {}
