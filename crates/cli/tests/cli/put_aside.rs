@@ -208,3 +208,26 @@ fn the_journal_of_a_copy_that_was_cut_off_locks_nobody_out() {
     shows(&desk, &["real", "newest"]);
     assert!(!journal.exists());
 }
+
+/// A snapshot by hard links is no reason to forget what an older backup lacks, and is not written to.
+#[test]
+fn newer_work_with_further_names_is_put_aside() {
+    let desk = with_frame();
+    let root = desk.sealed.root().to_path_buf();
+    let [older, snapshot] = ["older.db", "snapshot.db"].map(|name| root.join(name));
+    fs::copy(desk.database(), &older).unwrap();
+    fs::hard_link(desk.database(), &snapshot).unwrap();
+    let mut process = Process::start(&desk, None);
+    push_in(&mut process, "newest");
+    process.kill();
+    let before = fs::read(&snapshot).unwrap();
+    delete(&desk, &["db", "db-wal", "db-shm"]);
+    fs::rename(&older, desk.database()).unwrap();
+    let tree = desk.run(&["tree", "--all"]);
+    assert!(!tree.stdout.contains("newest"), "{}", tree.stdout);
+    assert!(tree.stderr.contains("callstack.db-aside-1"), "{}", tree.stderr);
+    assert!(fs::read(&snapshot).unwrap() == before, "the snapshot was written to");
+    let aside = desk.states().with_file_name("callstack.db-aside-1");
+    fs::rename(aside, desk.database()).unwrap();
+    shows(&desk, &["real", "newest"]);
+}

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 
 use super::content::{holds, is_sound, reading};
-use super::{KEPT, is_only_name, is_open};
+use super::{KEPT, copy_of, has_other_name, is_open};
 use crate::connect::is_log_empty;
 use crate::history::History;
 use crate::presence::{beside, id};
@@ -16,11 +16,12 @@ use crate::trust::Trusted;
 /// The beginning of the names of databases that were put aside; their logs have `-wal` at the end.
 const ASIDE: &str = "callstack.db-aside-";
 
-/// Puts the database of the link aside, with its log, unless it has further links or `open` holds all of its
-/// content. Returns whether it did.
+/// Puts the database of the link aside, with its log, unless `open` holds all of its content. One with further links
+/// may be written to, or deleted, through those. Returns whether it did.
 pub(super) fn put_aside(states: &Path, open: &Connection) -> io::Result<bool> {
     let kept = states.join(KEPT);
-    if !is_only_name(states) || is_held(open, &kept) {
+    let has_content = fs::symlink_metadata(&kept).is_ok_and(|it| it.is_file() && it.len() > 0);
+    if !has_content || is_held(open, &kept) {
         return Ok(false);
     }
     write_log_back(&set_aside(states, &kept)?);
@@ -34,12 +35,18 @@ fn is_held(open: &Connection, database: &Path) -> bool {
 }
 
 /// Writes the log of a database that was put aside back to it, unless a process has it open: whoever takes the database
-/// back has all of it then.
+/// back has all of it then. One with further links, such as in a snapshot, is replaced by a copy.
 fn write_log_back(aside: &Path) {
-    if !is_log_empty(aside) && !is_open(aside) {
-        // SQLite does so when it closes the database.
-        drop(Connection::open(aside).and_then(|it| History::of(&it)));
+    if is_log_empty(aside) || is_open(aside) {
+        return;
     }
+    let folder = aside.parent().unwrap_or(aside);
+    let copied = || copy_of(aside, folder)?.persist(aside).map_err(|it| it.error);
+    if has_other_name(aside) && copied().is_err() {
+        return;
+    }
+    // SQLite does so when it closes the database.
+    drop(Connection::open(aside).and_then(|it| History::of(&it)));
 }
 
 /// Moves a database and its log to a name that is free in the store's folder there, and returns that.

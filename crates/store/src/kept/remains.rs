@@ -23,8 +23,8 @@ pub(crate) fn remove_remains(
     if let Some(states) = trusted.and_then(Trusted::states) {
         remove_under(LOCK, &states.join(NEW), patience)?;
     }
-    let folder = path.parent().unwrap_or(path);
-    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+    let folders = path.parent().into_iter().chain(trusted.and_then(Trusted::states));
+    for entry in folders.filter_map(|it| fs::read_dir(it).ok()).flatten().flatten() {
         if entry.file_name().to_string_lossy().starts_with(TEMPORARY) {
             remove_unlocked(&entry.path())?;
         }
