@@ -521,3 +521,21 @@ fn nothing_stays_in_a_further_link_to_a_log() {
     assert_eq!(fs::metadata(&further).unwrap().len(), 0);
     shows(&desk, &["real", "newest"]);
 }
+
+/// The environment names the project, as in a container.
+#[test]
+fn a_store_that_is_trusted_by_name_comes_back() {
+    let desk = TestEnv::without_store();
+    let run = |args: &[&str]| {
+        let mut command = desk.command(&desk.project(), args);
+        command.env("CALLSTACK_TRUST", desk.project());
+        let said = desk.sealed.run("callstack", command, Duration::from_secs(30)).unwrap();
+        assert!(said.success(), "{args:?}: {said}");
+        said
+    };
+    run(&["push", "--here", "real", "-c", "it is there"]);
+    delete_store(&desk);
+    run(&["push", "--here", "more", "-c", "it is there"]);
+    let shown = run(&["tree", "--all"]);
+    assert!(shown.stdout.contains("real") && shown.stdout.contains("more"), "{shown}");
+}

@@ -13,8 +13,6 @@ use crate::presence::{self, beside, logs_at};
 use crate::trust::{Distrust, Trusted};
 use crate::write_turns::Incident;
 
-use super::expected_key;
-
 /// Files in the folder of a store that held something.
 const SIGNS: [&str; 4] = ["callstack.log", "callstack.log.1", "git", LOGS];
 
@@ -30,7 +28,8 @@ pub(crate) fn restore_lost(
     waited: Duration,
 ) -> Result<Option<Incident>, StoreError> {
     let lost = refuse_emptied(path);
-    let is_missing = lost.is_err() || (!path.exists() && expected_key(trusted)?.is_some());
+    let had_database = || trusted.map_or(Ok(false), Trusted::had_database);
+    let is_missing = lost.is_err() || (!path.exists() && had_database()?);
     if is_missing && waited < RETURN && !kept::can_return_now(trusted) {
         return Err(StoreError::Disturbed { path: path.to_path_buf() });
     }

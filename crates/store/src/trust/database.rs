@@ -61,12 +61,41 @@ impl Trusted {
         }
     }
 
-    /// Records the key of the database that the store has from now on.
+    /// Records the key of the database that the store has from now on. That of a project which the environment names is
+    /// not asked for, but tells that the store had a database.
     pub(crate) fn record_key(&self, key: &DatabaseKey) -> Result<(), StoreError> {
-        match self.recorded()? {
-            Some((records, id)) => records.put_key(&id, key),
-            None => Ok(()),
+        if let Some((records, id)) = self.recorded()? {
+            return records.put_key(&id, key);
         }
+        if let Some((records, id)) = self.recorded_here()?
+            && records.key(id)?.is_none()
+        {
+            // Where it can't be written, a store that is deleted later does not come back.
+            drop(records.put_key(id, key));
+        }
+        Ok(())
+    }
+
+    /// Whether a database of the store was opened before.
+    pub(crate) fn had_database(&self) -> Result<bool, StoreError> {
+        let key = match self.recorded()? {
+            Some((records, id)) => records.key(&id)?,
+            None => match self.recorded_here()? {
+                Some((records, id)) => records.key(id)?,
+                None => None,
+            },
+        };
+        Ok(key.is_some())
+    }
+
+    /// Returns the records and the id of a store that is on record in this project, whether anybody asks for that or not.
+    fn recorded_here(&self) -> Result<Option<(&Records, &StoreId)>, StoreError> {
+        let Some((registry, id)) = self.registry.as_ref().zip(self.id.as_ref()) else {
+            return Ok(None);
+        };
+        let record = registry.records.read(id)?;
+        let is_here = record.is_some_and(|record| record.project == self.project);
+        Ok(is_here.then_some((&registry.records, id)))
     }
 
     /// Returns the folder in the state folder of the store that is there now.
