@@ -11,17 +11,18 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+use rusqlite::{Connection, OpenFlags};
 use tempfile::NamedTempFile;
 
-use crate::connect::Open;
+use crate::connect::{Open, expected_key, unchanging};
 use crate::elsewhere;
 use crate::error::StoreError;
 use crate::handle::Handle;
 use crate::plain::open_plain;
-use crate::presence::{beside, id};
+use crate::presence::{beside, id, logs_at};
 use crate::restore::{alone, copied, remove_copy};
 use crate::sharing::share;
-use crate::trust::Trusted;
+use crate::trust::{DatabaseKey, Trusted};
 
 use aside::{put_aside, set_aside};
 
@@ -143,6 +144,46 @@ pub(crate) fn save(open: &Open, trusted: Option<&Trusted>) -> Result<(), StoreEr
     // It is there only where that failed.
     drop(remove_copy(&new));
     saved
+}
+
+/// Takes the write-ahead log away from the database at `path` if that was put in the place of the one that is kept: the
+/// log belongs to that one, and stays beside it. A log that is in use is left to the processes that use it.
+pub(crate) fn part_from_log(path: &Path, trusted: Option<&Trusted>) -> Result<(), StoreError> {
+    let Some(states) = trusted.and_then(Trusted::states) else { return Ok(()) };
+    let kept = states.join(KEPT);
+    let ([log, index], [kept_log, _]) = (beside(path), beside(&kept));
+    let is_another = matches!((id(path), id(&kept)), (Some(found), Some(kept)) if found != kept);
+    if !is_another || id(&log).is_none() || id(&log) != id(&kept_log) {
+        return Ok(());
+    }
+    let failed = |source| StoreError::Io { path: path.to_path_buf(), source };
+    if Handle::are_logs_of_another(path, logs_at(path))
+        || is_open(path)
+        || elsewhere::salts_in_use(&index).map_err(failed)?.is_some()
+    {
+        return Ok(());
+    }
+    // One of somebody else will be refused, and go again.
+    let expected = expected_key(trusted)?;
+    if expected.is_some() && key_alone(path) != expected {
+        return Ok(());
+    }
+    [index, log].iter().try_for_each(|it| remove(it)).map_err(failed)
+}
+
+/// Returns the key in a database without its log.
+fn key_alone(path: &Path) -> Option<DatabaseKey> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+    let alone = Connection::open_with_flags(unchanging(path), flags);
+    alone.and_then(|alone| DatabaseKey::of(&alone)).ok().flatten()
+}
+
+/// Deletes a file that need not be there.
+fn remove(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
 }
 
 /// Whether a database is the one that is kept in a store's folder.

@@ -95,6 +95,7 @@ impl Store {
             }
             // Where that fails, nothing is lost.
             drop(kept::remove_remains(&path, trusted, Duration::ZERO));
+            kept::part_from_log(&path, trusted)?;
             kept::put_log_back(&path, trusted)?;
             open_overwritten(&path, trusted, &turns)?;
             let open = connect(&path, trusted)?;

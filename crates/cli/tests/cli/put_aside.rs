@@ -193,6 +193,51 @@ fn a_damaged_database_is_said_to_be_kept_sound() {
     shows(&desk, &["real"]);
 }
 
+/// `mv backup.db callstack.db` leaves the log of the one before at its path: it is not the backup's.
+#[test]
+fn the_log_of_a_killed_process_is_not_read_into_another_database() {
+    let desk = with_frame();
+    let older = desk.sealed.root().join("older.db");
+    fs::copy(desk.database(), &older).unwrap();
+    push(&desk, "newer");
+    let mut process = Process::start(&desk, None);
+    push_in(&mut process, "newest");
+    process.kill();
+    fs::rename(&older, desk.database()).unwrap();
+    let shown = desk.ok(&["tree", "--all"]);
+    assert!(!shown.contains("newer") && !shown.contains("newest"), "{shown}");
+    let aside = desk.states().with_file_name("callstack.db-aside-1");
+    fs::rename(&aside, desk.database()).unwrap();
+    shows(&desk, &["real", "newer", "newest"]);
+}
+
+/// The same under a live process, which does not run at that moment: nobody else writes into its log.
+#[test]
+fn a_database_that_takes_the_place_of_an_open_one_is_not_opened_with_its_log() {
+    let desk = with_frame();
+    let older = desk.sealed.root().join("older.db");
+    fs::copy(desk.database(), &older).unwrap();
+    push(&desk, "newer");
+    let mut process = Process::start(&desk, None);
+    push_in(&mut process, "newest");
+    process.signal("STOP");
+    fs::rename(&older, desk.database()).unwrap();
+    let log = fs::read(desk.database().with_extension("db-wal")).unwrap();
+    let refused = desk.run(&["push", "--here", "more", "-c", "it is there"]);
+    assert_ne!(refused.code, 0, "{}", refused.stdout);
+    assert!(fs::read(desk.database().with_extension("db-wal")).unwrap() == log);
+    process.signal("CONT");
+    push(&desk, "more");
+    assert!(process.close());
+    shows(&desk, &["real", "more"]);
+    // The backup and the log may belong together.
+    if !desk.ok(&["tree", "--all"]).contains("newest") {
+        let aside = desk.states().with_file_name("callstack.db-aside-1");
+        fs::rename(&aside, desk.database()).unwrap();
+    }
+    shows(&desk, &["real", "newer", "newest"]);
+}
+
 /// A process that copies the store is killed: what it has left of the copy is in nobody's way.
 #[test]
 fn the_journal_of_a_copy_that_was_cut_off_locks_nobody_out() {

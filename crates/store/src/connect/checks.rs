@@ -94,15 +94,24 @@ pub(crate) fn writable(path: &Path) -> Result<Option<Arc<Handle>>, StoreError> {
 
 /// Whether other processes work with a write-ahead log, or with an index of it, that is not at its path any more. They
 /// would not see what is written through new ones, nor would these show what stands in the log of the others alone.
+///
+/// Fails if the log at the path is in use for another database, in whose place this one was put: until its processes
+/// have found out, whoever opens this one would write into their log.
 pub(crate) fn are_logs_lost(handle: &Handle, path: &Path) -> Result<bool, StoreError> {
     let failed = |source| StoreError::Io { path: path.to_path_buf(), source };
+    let disturbed = || Err(StoreError::Disturbed { path: path.to_path_buf() });
     let [log, index] = beside(path);
     if Handle::are_logs_of_another(path, logs_at(path)) {
-        return Ok(true);
+        return disturbed();
     }
-    Ok(handle.logs().is_none()
-        && handle.is_open_elsewhere().map_err(failed)?
-        && (salts_in_use(&index).map_err(failed)?.is_none() || !log.exists()))
+    if handle.logs().is_some() {
+        return Ok(false);
+    }
+    let is_log_in_use = salts_in_use(&index).map_err(failed)?.is_some();
+    match (handle.is_open_elsewhere().map_err(failed)?, is_log_in_use) {
+        (false, true) => disturbed(),
+        (is_open, _) => Ok(is_open && (!is_log_in_use || !log.exists())),
+    }
 }
 
 /// Whether nothing is in the write-ahead log of a database.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use super::{KEPT, alone_with, copy_of, has_other_name, is_open, set_aside};
+use super::{KEPT, alone_with, copy_of, has_other_name, is_open, remove, set_aside};
 use crate::checkpoint;
 use crate::connect::{is_log_empty, refuse_any_journal, unchanging, write_back_at_end};
 use crate::error::{StoreError, at};
@@ -218,13 +218,6 @@ fn put_aside_damaged(path: &Path, states: &Path) -> Result<(), StoreError> {
     let _held = alone_with(states)?;
     set_aside(states, &states.join(KEPT)).map_err(failed)?;
     [path, &log, &index].into_iter().try_for_each(remove).map_err(failed)
-}
-
-fn remove(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
 }
 
 /// Returns the number of the newest event in a database; `None` if that is damaged. An error says that it can't be read
