@@ -130,6 +130,12 @@ fn notice(incident: Incident) -> (LogLine, String) {
             LogLine::new("Store made again"),
             "the store in .callstack had vanished or was overwritten, and was made again; nothing was lost".to_owned(),
         ),
+        Incident::RestoredWithoutLog => (
+            LogLine::new("Store made again without its log"),
+            "the store in .callstack had been deleted, and was made again without its newest changes: their log may be \
+             another program's, and was put aside; `callstack doctor` says where it is"
+                .to_owned(),
+        ),
         Incident::Gone => (
             LogLine::new("Store begun anew"),
             "the store in .callstack had been deleted and could not be restored: an empty one was begun".to_owned(),

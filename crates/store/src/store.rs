@@ -22,7 +22,7 @@ use crate::presence::beside;
 use crate::restore::{Restored, open_overwritten, restore};
 use crate::schema;
 use crate::sharing::end_sharing;
-use crate::trust::Trusted;
+use crate::trust::{Trusted, logs_put_aside};
 use crate::unreadable::{bytes_of, event_of};
 use crate::watch::Signal;
 use crate::write_turns::{Incident, Turns};
@@ -84,10 +84,12 @@ impl Store {
         let path = folder.join(DATABASE);
         let turns = Turns::at(&path);
         let begun = Instant::now();
+        let logs_aside = logs_put_aside(&path);
+        let mut found = None;
         until_undisturbed(|| {
             // By its own proof: the store at this path may have been deleted for good, and another one begun.
             turns.with_another(|open, trusted| come_back(&path, trusted, open, &turns))?;
-            let found = restore_lost(&path, trusted, begun.elapsed())?;
+            found = restore_lost(&path, trusted, begun.elapsed())?.or(found);
             if writable(&path)?.is_none() {
                 let open = connect_read_only(&path, trusted)?.into();
                 let (turns, access) = (Turns::default(), Access::ReadOnly);
@@ -100,6 +102,9 @@ impl Store {
             open_overwritten(&path, trusted, &turns)?;
             let open = connect(&path, trusted)?;
             turns.learn(History::of(&open).map_err(|source| at(&path, source))?);
+            if found == Some(Incident::Restored) && logs_put_aside(&path) != logs_aside {
+                found = Some(Incident::RestoredWithoutLog);
+            }
             if let Some(incident) = found {
                 turns.happened(incident);
             }

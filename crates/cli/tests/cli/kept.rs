@@ -336,6 +336,42 @@ fn a_log_that_is_deleted_alone_comes_back() {
     desk.ok(&["doctor"]);
 }
 
+#[test]
+fn a_log_comes_back_in_the_place_of_a_foreign_one() {
+    let desk = with_frame();
+    let log = desk.database().with_extension("db-wal");
+    let mut process = Process::start(&desk, None);
+    push_in(&mut process, "newest");
+    let mut foreign = fs::read(&log).unwrap();
+    process.kill();
+    // The random part of its header.
+    foreign[16..24].fill(7);
+    delete(&desk, &["db-wal", "db-shm"]);
+    fs::write(&log, foreign).unwrap();
+    shows(&desk, &["real", "newest"]);
+    assert!(desk.ok(&["doctor"]).contains("callstack.db-wal-unknown-1"));
+}
+
+/// It is not known to be the store's own: the checkout took the mark beside it away, and the other one is of another log.
+#[test]
+fn a_store_that_comes_back_without_its_log_is_said_to_lack_something() {
+    for (mark, expected) in [(None, "made again\n"), (Some("0"), "made again without its log")] {
+        let desk = with_frame();
+        let mut process = Process::start(&desk, None);
+        push_in(&mut process, "newest");
+        process.kill();
+        if let Some(mark) = mark {
+            fs::write(desk.states().with_file_name("log"), mark.repeat(64)).unwrap();
+        }
+        delete_store(&desk);
+        let mut process = Process::start(&desk, None);
+        push_in(&mut process, "more");
+        assert!(process.close());
+        let said = fs::read_to_string(desk.project().join(".callstack/callstack.log")).unwrap();
+        assert!(said.contains(expected), "{said}");
+    }
+}
+
 /// Where the disk is full, nothing is taken for damaged, and nothing is deleted.
 #[test]
 fn a_log_that_can_not_be_read_now_comes_back_later() {

@@ -177,12 +177,19 @@ pub(crate) fn put_back(path: &Path, trusted: Option<&Trusted>) -> Result<bool, S
 pub(crate) fn put_log_back(path: &Path, trusted: Option<&Trusted>) -> Result<(), StoreError> {
     let Some(states) = trusted.and_then(Trusted::states) else { return Ok(()) };
     let kept = states.join(KEPT);
-    if is_log_empty(&kept) || !is_log_empty(path) || id(path) != id(&kept) || is_open(path) {
+    if is_log_empty(&kept) || id(path) != id(&kept) || is_open(path) {
+        return Ok(());
+    }
+    let ([log, index], [kept_log, _]) = (beside(path), beside(&kept));
+    if id(&log) != id(&kept_log) {
+        // Somebody else's may be in its place.
+        trust::check_log(path, trusted)?;
+    }
+    if !is_log_empty(path) {
         return Ok(());
     }
     refuse_any_journal(path)?;
     let failed = |source| StoreError::Io { path: path.to_path_buf(), source };
-    let ([log, index], [kept_log, _]) = (beside(path), beside(&kept));
     remove(&log).and_then(|()| Return::Name.put(&kept_log, &log)).map_err(failed)?;
     if !checkpoint::is_as_left(path) {
         trust::put_log_aside(path)?;

@@ -65,15 +65,10 @@ impl LogKey {
         self.recorded.iter().chain([&self.beside])
     }
 
-    /// Whether a log with this header has the mark.
+    /// Whether a log with this header has one of the marks.
     fn has_marked(&self, header: &Header) -> bool {
         let hash = self.hash(header);
-        self.recorded.iter().chain([&self.beside]).any(|mark| {
-            let mut text = String::new();
-            let mark = open_plain(OpenOptions::new().read(true), mark);
-            let read = mark.and_then(|mark| mark.take(100).read_to_string(&mut text));
-            read.is_ok() && text.trim_end() == hash
-        })
+        self.marks().any(|mark| reads(mark, &hash))
     }
 
     fn hash(&self, header: &Header) -> String {
@@ -91,12 +86,17 @@ pub(crate) struct LogMark {
 
 impl LogMark {
     /// For the log beside the database at `path`, which is known to be the store's own. Whoever began it may have ended
-    /// before it was marked.
+    /// before it was marked, or have marked it in another home.
     pub(crate) fn new(key: LogKey, path: &Path, log: FileId) -> Self {
         let [log_path, _] = beside(path);
         let header = header_of(&log_path, Some(log)).ok().flatten();
         let known = header.filter(|header| key.has_marked(header));
-        Self { key, known }
+        let mark = Self { key, known };
+        if let Some(header) = &known {
+            // Where it can't be written, the other one is enough.
+            drop(mark.write(path, log, header));
+        }
+        mark
     }
 
     /// Marks the log beside the database at `path` after it was written to, up to a number of `pages`, and returns once
@@ -113,12 +113,10 @@ impl LogMark {
             let Some(header) = header.filter(|header| self.known != Some(*header)) else {
                 return Ok(());
             };
-            if self.key.has_marked(&header) {
-                self.known = Some(header);
-                return Ok(());
-            }
-            if ends_alike(&log_path, &header, pages).map_err(failed)? {
+            let is_own = self.key.has_marked(&header);
+            if is_own || ends_alike(&log_path, &header, pages).map_err(failed)? {
                 self.write(path, log, &header)?;
+                self.known = Some(header).filter(|_| is_own);
             } else if begun.elapsed() > PATIENCE {
                 let (path, damage) = (path.to_path_buf(), Damage::ForeignLog);
                 return Err(StoreError::Corrupt { path, damage });
@@ -138,14 +136,17 @@ impl LogMark {
         }
     }
 
-    /// Writes the mark of a log with this header, unless the log has another one by now. One of the two places is
-    /// enough: the state folder may not be writable, and the store's belongs to another member of a group, or is being
-    /// deleted.
+    /// Writes the marks of a log with this header where they are not, unless the log has another one by now. One of the
+    /// two places is enough: the state folder may not be writable, and the store's belongs to another member of a group,
+    /// or is being deleted.
     fn write(&self, path: &Path, log: FileId, header: &Header) -> Result<(), StoreError> {
         let [log_path, _] = beside(path);
+        let hash = self.key.hash(header);
+        let (there, missing): (Vec<_>, Vec<_>) =
+            self.key.marks().partition(|mark| reads(mark, &hash));
         let mut written = false;
         let mut refused = None;
-        for mark in self.key.marks() {
+        for mark in missing {
             let file = match open_mark(mark, path, *mark == self.key.beside) {
                 Ok(file) => file,
                 Err(source) => {
@@ -160,15 +161,23 @@ impl LogMark {
                 return Ok(());
             }
             // The first one that can be written has to last.
-            let outcome = write(file, &self.key.hash(header), !written);
+            let outcome = write(file, &hash, !written);
             outcome.map_err(|it| failed(mark, it))?;
             written = true;
         }
         match refused {
-            Some(error) if !written => Err(error),
+            Some(error) if !written && there.is_empty() => Err(error),
             _ => Ok(()),
         }
     }
+}
+
+/// Whether a mark is of the log with this hash.
+fn reads(mark: &Path, hash: &str) -> bool {
+    let mut text = String::new();
+    let mark = open_plain(OpenOptions::new().read(true), mark);
+    let read = mark.and_then(|mark| mark.take(100).read_to_string(&mut text));
+    read.is_ok() && text.trim_end() == hash
 }
 
 /// Opens a mark of the log of the database at `path` to write it, making it if it is not there. One in the store's

@@ -269,3 +269,23 @@ fn the_mark_beside_the_database_is_enough() {
     assert_eq!(revision(&user.open().unwrap()), 2);
     assert_eq!(logs_put_aside(&user.database()), Vec::<PathBuf>::new());
 }
+
+/// A container works with the same store from a home of its own.
+#[test]
+fn each_home_marks_a_log_that_another_one_began() {
+    let user = User::new();
+    let container = Registry::new(&user.root().join("container"), |_, _| Ok(Vec::new()));
+    container.take_over(&user.project()).unwrap();
+    let theirs = Store::open(&container.admit(&user.project()).unwrap()).unwrap();
+    append(&theirs, "theirs");
+    let is_marked =
+        || fs::read(user.recorded()).unwrap() == fs::read(user.store().join(MARK)).unwrap();
+    assert!(!is_marked());
+    let store = user.open().unwrap();
+    assert!(is_marked());
+    theirs.erase().unwrap();
+    append(&theirs, "theirs");
+    assert!(!is_marked());
+    append(&store, "mine");
+    assert!(is_marked());
+}
