@@ -117,7 +117,7 @@ pub fn forms() -> String {
         (token.name, token.begins, token.least, token.most).hash(&mut hasher);
     }
     names::endings().collect::<Vec<_>>().hash(&mut hasher);
-    (private_key::MARK, cookies::HEAD).hash(&mut hasher);
+    (private_key::MARK, cookies::HEAD, cookies::OPTION).hash(&mut hasher);
     format!("{:016x}", hasher.finish())
 }
 

@@ -212,3 +212,8 @@ pub(crate) fn placed() -> Vec<(&'static str, String, String)> {
         text("key in a URL", &key, format!("https://mainnet.infura.io/v3/{key}")),
     ]
 }
+
+/// The first and the last line of a private key.
+pub(crate) fn marks() -> [String; 2] {
+    ["BEGIN", "END"].map(|it| ["-----", it, " PRIV", "ATE KEY-----"].concat())
+}

@@ -360,15 +360,6 @@ pub(super) const FORMS: &[Form] = &[
         judge: is_value,
         in_line: true,
     },
-    Form {
-        name: "cookie",
-        signs: &["curl "],
-        pattern: word!(
-            r#"curl\s(?:(?:[^\n|;]|\\\r?\n)*\s)?(?:-b ?|--cookie[ =])["']?(?:[^\s"'=;]+=[^\s"';]*;\s*)*[^\s"'=;]*(?i-u:sess|sid|auth|token|jwt|csrf|login)[^\s"'=;]*=(?P<s>[^\s"';]{8,})"#
-        ),
-        judge: is_value,
-        in_line: false,
-    },
     flag(
         &["mysql", "mariadb"],
         command!(

@@ -466,6 +466,8 @@ impl<'a> Name<'a> {
         }
         let goes_on = judged.len() == begin.len();
         let length = if goes_on { rest.find(ends).unwrap_or(rest.len()) } else { judged.len() };
+        #[cfg(test)]
+        LOOKED.with(|looked| looked.set(looked.get() + length - judged.len()));
         Some(from..from + escaped::before_colours(rest.get(..length)?))
     }
 

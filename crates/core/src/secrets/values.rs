@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::judge::{is_identifier, is_likely, is_plain};
 use super::{AGAIN, Beginnings, Secret, label, label_at_start, mask, names, secrets};
@@ -73,6 +73,22 @@ fn mask_beside(value: &mut Value) -> bool {
     masked
 }
 
+/// The role of a text.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Text {
+    Name,
+    Value,
+}
+
+/// Returns a name that no field has yet: two masked ones may be the same.
+fn free(name: String, fields: &Map<String, Value>) -> String {
+    if !fields.contains_key(&name) {
+        return name;
+    }
+    let mut numbered = (2_u64..).map(|number| format!("{name} {number}"));
+    numbered.find(|it| !fields.contains_key(it)).unwrap_or(name)
+}
+
 /// A value as it is written.
 struct Written<'a> {
     json: &'a str,
@@ -85,7 +101,7 @@ struct Written<'a> {
 impl Written<'_> {
     fn mask(&mut self, value: &mut Value) {
         match value {
-            Value::String(text) => self.mask_text(text),
+            Value::String(text) => self.mask_text(text, Text::Value),
             Value::Array(values) => {
                 for value in values.iter_mut() {
                     self.at += ",".len();
@@ -95,14 +111,13 @@ impl Written<'_> {
             }
             Value::Object(fields) => {
                 self.at += if fields.is_empty() { "{" } else { "" }.len();
-                let each = |(mut name, mut value)| {
+                for (mut name, mut value) in std::mem::take(fields) {
                     self.at += ",".len();
-                    self.mask_text(&mut name);
+                    self.mask_text(&mut name, Text::Name);
                     self.at += ":".len();
                     self.mask(&mut value);
-                    (name, value)
-                };
-                *fields = std::mem::take(fields).into_iter().map(each).collect();
+                    fields.insert(free(name, fields), value);
+                }
                 self.at += "}".len();
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => self.at += value.to_string().len(),
@@ -110,7 +125,7 @@ impl Written<'_> {
     }
 
     /// Masks the parts of secrets that stand in a text.
-    fn mask_text(&mut self, text: &mut String) {
+    fn mask_text(&mut self, text: &mut String, role: Text) {
         let start = self.at + "\"".len();
         let bytes = self.json.as_bytes();
         let mut end = start;
@@ -121,13 +136,13 @@ impl Written<'_> {
         let first = self.found.partition_point(|secret| secret.place.end <= start);
         let found = self.found.get(first..).unwrap_or_default();
         let found = found.iter().take_while(|secret| secret.place.start < end);
-        // The lines of a text were looked through by themselves: here, one runs on into the next.
+        // The lines of a value were looked through by themselves: here, one runs on into the next.
         let is_over_lines = |secret: &&Secret| {
             let place = secret.place.start.max(start)..secret.place.end.min(end);
             let written = self.json.get(place).unwrap_or_default();
             written.trim_end_matches("\\n").contains("\\n")
         };
-        let found = found.filter(|secret| !is_over_lines(secret));
+        let found = found.filter(|secret| role == Text::Name || !is_over_lines(secret));
         let mut masked = String::from("\"");
         let (mut from, mut kind) = (start, None);
         for secret in found {
@@ -145,3 +160,7 @@ impl Written<'_> {
         *text = masked;
     }
 }
+
+#[cfg(test)]
+#[path = "values_tests.rs"]
+mod tests;

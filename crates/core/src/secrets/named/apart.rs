@@ -69,9 +69,12 @@ impl Name<'_> {
             let length = rest.get(..rest.floor_char_boundary(SPACE))?.find('>')? + 1;
             from = self.skip_lines(from + length);
         }
+        if from == at {
+            return None;
+        }
         let ends = |char: char| char.is_whitespace() || matches!(char, '<' | '&' | '"');
         let judge = if self.is_password() { is_likely_and_no_name } else { is_strong };
-        self.bare(from, ends, LEAST, judge).filter(|_| from > at)
+        self.bare(from, ends, LEAST, judge)
     }
 
     /// `name | value` on a line of its own, as databases print a row over several lines.

@@ -55,6 +55,12 @@ impl Name<'_> {
                 break;
             }
             let start = self.skip_space(at + ITEM.len());
+            let rest = self.text.get(start..)?;
+            let line = rest.get(..rest.floor_char_boundary(SPACE))?.split('\n').next()?;
+            if line.trim_end().ends_with(':') {
+                // The item is a map or a list, whose own names are looked at by themselves.
+                break;
+            }
             let inner = match escaped::quoted(self.text, start) {
                 Some(inner) if self.is_quoted_secret(&inner, false) => Some(inner),
                 Some(_) => None,
@@ -64,7 +70,6 @@ impl Name<'_> {
             if let Some(inner) = inner.filter(is_secret) {
                 found = Some(found.map_or(inner.start, |it| it.start)..inner.end);
             }
-            let rest = self.text.get(start..)?;
             let Some(length) = rest.find('\n') else { break };
             at = self.skip_lines(start + length);
         }
