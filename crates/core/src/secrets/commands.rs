@@ -124,7 +124,7 @@ pub(super) const HEADER: Form = Form {
     in_line: true,
 };
 
-/// The key of a service of PagerDuty: keys of the same name route messages to queues.
+/// The key of a service that calls someone out: keys of the same name route messages to queues.
 pub(super) const ROUTING: Form = Form {
     name: "key",
     signs: &[
