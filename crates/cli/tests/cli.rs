@@ -30,6 +30,8 @@ mod killed;
 #[cfg(unix)]
 mod links;
 mod mcp;
+#[cfg(unix)]
+mod members;
 #[cfg(target_os = "linux")]
 mod odd_paths;
 mod opencode_tui;

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use crate::elsewhere;
@@ -42,6 +42,8 @@ impl FileId {
 #[derive(Debug)]
 pub(crate) struct Handle {
     id: Option<FileId>,
+    /// The path at which it was found.
+    path: PathBuf,
     /// None only while it is being closed.
     file: Option<File>,
     /// The write-ahead log and its index that connections of this process have open, while any has. SQLite shares the
@@ -73,6 +75,7 @@ impl Handle {
         }
         let handle = Arc::new(Self {
             id,
+            path: path.to_path_buf(),
             file: Some(file),
             logs: Mutex::default(),
             opening: Mutex::default(),
@@ -95,6 +98,15 @@ impl Handle {
             Ok(_) => known_at(&lock(), path).is_some(),
             Err(_) => false,
         }
+    }
+
+    /// Returns the mode and owner of the database that this process opened at `path` and still has open, also where it
+    /// is no longer there. Of several it is the one that was last written.
+    pub(crate) fn opened_at(path: &Path) -> Option<Metadata> {
+        let open = lock();
+        let handles = open.values().filter_map(Weak::upgrade).filter(|it| it.path == path);
+        let found: Vec<Metadata> = handles.filter_map(|it| it.metadata()).collect();
+        found.into_iter().max_by_key(|it| it.modified().ok())
     }
 
     /// The write-ahead log and its index that connections of this process have open to the database at `path`.

@@ -8,7 +8,7 @@ use std::time::UNIX_EPOCH;
 use crate::error::StoreError;
 use crate::git_exclude::exclude_from_git;
 use crate::plain::open_plain;
-use crate::sharing::{is_shared, share_folder};
+use crate::sharing::{is_shared, share_file_for, share_file_in, share_folder};
 use crate::trust::Distrust;
 
 /// The folder of a store, inside the project.
@@ -115,7 +115,9 @@ pub(crate) fn prepare_for(
         Ok(_) => {}
     }
     // A read-only store stays usable without it.
-    drop(keep_from_git(&folder, folder.join(DATABASE).exists(), None));
+    if let Ok(Some(written)) = keep_from_git(&folder, folder.join(DATABASE).exists(), None) {
+        share_file_for(&folder, &written, restored);
+    }
     exclude_from_git(project, FOLDER);
     Ok(folder)
 }
@@ -124,25 +126,33 @@ pub(crate) fn prepare_for(
 /// tracks it.
 pub(crate) fn keep_from_git_again(folder: &Path) {
     let is_folder = fs::symlink_metadata(folder).is_ok_and(|it| it.is_dir());
-    if is_folder && fs::symlink_metadata(folder.join(".gitignore")).is_err() {
-        drop(keep_from_git(folder, true, None));
+    if is_folder
+        && fs::symlink_metadata(folder.join(".gitignore")).is_err()
+        && let Ok(Some(written)) = keep_from_git(folder, true, None)
+    {
+        share_file_in(folder, &written);
     }
 }
 
 /// Makes git ignore a folder of callstack's own, but for the folder `shared` in it. An existing `.gitignore` stays if
 /// the folder `is_used`, since the user may have changed it; in a new folder it came with the project, and may let git
-/// track files that will be made there.
-pub fn keep_from_git(folder: &Path, is_used: bool, shared: Option<&str>) -> io::Result<()> {
+/// track files that will be made there. Returns the file if it was written.
+pub fn keep_from_git(
+    folder: &Path,
+    is_used: bool,
+    shared: Option<&str>,
+) -> io::Result<Option<File>> {
     let ignore = folder.join(".gitignore");
     let mut how = OpenOptions::new();
     if fs::symlink_metadata(&ignore).is_err() {
         how.create_new(true);
     } else if is_used || is_kept_from_git(folder, shared) {
-        return Ok(());
+        return Ok(None);
     } else {
         how.truncate(true);
     }
-    open_plain(how.write(true), &ignore)?.write_all(ignoring_but(shared).as_bytes())
+    let mut file = open_plain(how.write(true), &ignore)?;
+    file.write_all(ignoring_but(shared).as_bytes()).map(|()| Some(file))
 }
 
 /// Whether the `.gitignore` in a folder has git ignore everything in it, but for the folder `shared`.

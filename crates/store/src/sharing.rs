@@ -14,8 +14,14 @@ use crate::trust::MARK;
 
 /// Lets whoever may use the database in the folder `store` use a file in that folder.
 pub fn share_file_in(store: &Path, file: &File) {
-    if let Ok(database) = fs::metadata(store.join(DATABASE)) {
-        share(file, &database);
+    share_file_for(store, file, None);
+}
+
+/// The same where the database may not be there yet, and `restored` is the mode and owner that it will have.
+pub(crate) fn share_file_for(store: &Path, file: &File, restored: Option<&Metadata>) {
+    let database = fs::metadata(store.join(DATABASE)).ok();
+    if let Some(database) = database.as_ref().or(restored) {
+        share(file, database);
     }
 }
 
@@ -27,18 +33,29 @@ pub fn share_folder_in(store: &Path, folder: &Path) {
     }
 }
 
+/// Gives a file to the owner and the group of another one.
+#[cfg(unix)]
+pub(crate) fn give(file: &File, other: &Metadata) {
+    use std::os::unix::fs::{MetadataExt as _, fchown};
+    let Ok(own) = file.metadata() else { return };
+    // Only root may give a file away, and only to a group of one's own may others hand it.
+    if own.gid() != other.gid() {
+        drop(fchown(file, None, Some(other.gid())));
+    }
+    if own.uid() != other.uid() {
+        drop(fchown(file, Some(other.uid()), None));
+    }
+}
+
+#[cfg(not(unix))]
+pub(crate) fn give(_file: &File, _other: &Metadata) {}
+
 /// Lets whoever may use the database use a file beside it.
 #[cfg(unix)]
 pub(crate) fn share(file: &File, database: &Metadata) {
     use std::os::unix::fs::MetadataExt as _;
     let Ok(own) = file.metadata() else { return };
-    // Only root may give a file away, and only to a group of one's own may others hand it.
-    if own.gid() != database.gid() {
-        drop(std::os::unix::fs::fchown(file, None, Some(database.gid())));
-    }
-    if own.uid() != database.uid() {
-        drop(std::os::unix::fs::fchown(file, Some(database.uid()), None));
-    }
+    give(file, database);
     // If this fails, the file belongs to another member of the group, who has set the mode.
     let mode = mode_of(database);
     if own.mode() & 0o7777 != std::os::unix::fs::PermissionsExt::mode(&mode) {

@@ -120,7 +120,7 @@ impl Registry {
         let lost = if is_named { None } else { self.lost_id(project, id.as_ref())? };
         if let Some(lost) = lost {
             let folder = project.join(FOLDER);
-            let put = lost.put(&folder, true);
+            let put = lost.put(&folder, true, None);
             put.map_err(|source| StoreError::Io { path: folder, source })?;
             id = Some(lost);
         }
@@ -162,7 +162,7 @@ impl Registry {
             self.refuse_of_member(project)?;
         }
         let states = earlier.as_ref().map(|id| self.records.folder_of(id));
-        let returning = states.and_then(|states| kept::returning(&states, project));
+        let returning = kept::returning(states.as_deref(), project);
         let folder = prepare_for(project, returning.as_ref())?;
         let mut id = earlier.clone().unwrap_or_else(StoreId::random);
         if earlier.is_none() {
@@ -177,7 +177,7 @@ impl Registry {
             Some(stray) => self.records.read(stray)?.is_none_or(|it| it.project != project),
             None => false,
         };
-        let put = id.put(&folder, is_stray);
+        let put = id.put(&folder, is_stray, returning.as_ref());
         let put = put.map_err(|source| StoreError::Io { path: folder, source })?;
         if !put {
             if earlier.is_none() {
@@ -374,9 +374,9 @@ impl Trusted {
         folders.filter(is_earlier).collect()
     }
 
-    /// Returns the mode and owner of the database that can be restored.
+    /// Returns the mode and owner of the database that comes back.
     fn returning(&self) -> Option<Metadata> {
-        kept::returning(self.states()?, &self.project)
+        kept::returning(self.states(), &self.project)
     }
 
     /// Whether it is known by an id, and not for tests and measurements.
@@ -416,7 +416,7 @@ fn id_of(project: &Path) -> Result<Option<StoreId>, StoreError> {
 fn renamed(project: &Path, replace: bool) -> StoreId {
     let id = StoreId::random();
     // A store that can only be read can be read without it.
-    drop(id.put(&project.join(FOLDER), replace));
+    drop(id.put(&project.join(FOLDER), replace, None));
     id
 }
 

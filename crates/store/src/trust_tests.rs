@@ -217,6 +217,27 @@ fn a_store_of_another_user_is_refused() {
     assert!(matches!(home.refused(&empty), Distrust::Owner { .. }));
 }
 
+/// No hard link says what it was, as where the home is on another file system.
+#[test]
+fn a_further_connection_makes_a_shared_folder_again_as_it_was() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let home = Home::new();
+    let project = home.project("project");
+    let trusted = home.registry().admit(&project).unwrap();
+    let open = crate::Store::open(&trusted).unwrap();
+    let folder = project.join(FOLDER);
+    let set = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode));
+    set(&folder, 0o2770).unwrap();
+    set(&folder.join(DATABASE), 0o660).unwrap();
+    fs::remove_file(trusted.states().unwrap().join("callstack.db")).unwrap();
+    fs::remove_dir_all(&folder).unwrap();
+    trusted.again().unwrap();
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o7777;
+    assert_eq!(mode(&folder), 0o2770);
+    open.check_files().unwrap();
+    assert_eq!((mode(&folder), mode(&folder.join(DATABASE))), (0o2770, 0o660));
+}
+
 #[test]
 fn a_store_that_git_tracks_is_refused() {
     let home = Home::new();

@@ -10,6 +10,8 @@ use super::{KEPT, alone_with, copy_of, has_other_name, is_open, remove, set_asid
 use crate::checkpoint;
 use crate::connect::{is_log_empty, refuse_any_journal, unchanging, write_back_at_end};
 use crate::error::{StoreError, at};
+use crate::handle::Handle;
+use crate::locate::{DATABASE, FOLDER};
 use crate::presence::{beside, id};
 use crate::trust::{self, Distrust, RECORD, Trusted};
 
@@ -97,9 +99,13 @@ pub(crate) fn can_return(states: &Path, project: &Path) -> bool {
     Return::of(states, project).is_some()
 }
 
-/// Returns the mode and owner of the database that can be restored.
-pub(crate) fn returning(states: &Path, project: &Path) -> Option<fs::Metadata> {
-    can_return(states, project).then(|| fs::metadata(states.join(KEPT)).ok()).flatten()
+/// Returns the mode and owner of the database that comes back: this process has it open, or it can be restored.
+pub(crate) fn returning(states: Option<&Path>, project: &Path) -> Option<fs::Metadata> {
+    let kept = |states: &Path| {
+        can_return(states, project).then(|| fs::metadata(states.join(KEPT)).ok()).flatten()
+    };
+    let path = project.join(FOLDER).join(DATABASE);
+    Handle::opened_at(&path).or_else(|| states.and_then(kept))
 }
 
 /// Whether the database can be restored, and no process that could do so itself has it open.

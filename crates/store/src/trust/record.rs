@@ -12,8 +12,9 @@ use super::database::{DatabaseKey, KEY};
 use super::{ID, bytes_of, log, store_folder};
 use crate::error::StoreError;
 use crate::kept::{self, KEPT};
-use crate::locate::restrict;
+use crate::locate::{DATABASE, restrict};
 use crate::plain::{make_private, open_plain};
+use crate::sharing::give;
 
 /// The folder of the record, in the user's state folder.
 const STORES: &str = "stores";
@@ -45,10 +46,20 @@ impl StoreId {
         is_id.then(|| Self(text.to_owned()))
     }
 
-    /// Puts the id into a store's folder, in the place of another one only with `replace`; whether it did.
-    pub(super) fn put(&self, folder: &Path, replace: bool) -> io::Result<bool> {
+    /// Puts the id into a store's folder, in the place of another one only with `replace`; whether it did. It belongs
+    /// to whom the database does: the one there, or the one of which `restored` is the mode and owner.
+    pub(super) fn put(
+        &self,
+        folder: &Path,
+        replace: bool,
+        restored: Option<&fs::Metadata>,
+    ) -> io::Result<bool> {
         let mut file = tempfile::Builder::new().prefix(".id-").tempfile_in(folder)?;
         writeln!(file, "{self}")?;
+        let database = fs::metadata(folder.join(DATABASE)).ok();
+        if let Some(database) = database.as_ref().or(restored) {
+            give(file.as_file(), database);
+        }
         readable_by_group(file.as_file())?;
         file.as_file().sync_all()?;
         let path = folder.join(ID);

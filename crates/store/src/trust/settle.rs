@@ -32,7 +32,7 @@ impl Trusted {
         }
         if found.is_none() {
             let folder = prepare_for(project, owner)?;
-            let put = id.put(&folder, false);
+            let put = id.put(&folder, false, owner);
             put.map_err(|source| StoreError::Io { path: folder, source })?;
         }
         Ok(())
@@ -45,7 +45,7 @@ impl Trusted {
             return Ok(());
         }
         let folder = self.project.join(FOLDER);
-        let put = id.put(&folder, true);
+        let put = id.put(&folder, true, None);
         put.map(drop).map_err(|source| StoreError::Io { path: folder, source })
     }
 }

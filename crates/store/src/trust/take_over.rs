@@ -50,7 +50,7 @@ impl Registry {
         self.records.write(&record)?;
         if must_put {
             let folder = record.project.join(FOLDER);
-            let put = record.id.put(&folder, true);
+            let put = record.id.put(&folder, true, None);
             put.map_err(|source| StoreError::Io { path: folder, source })?;
         }
         Ok(TakenOver { states: self.records.folder_of(&record.id), record, copied })

@@ -31,6 +31,11 @@ impl Process {
         if limit != "unlimited" {
             command.env("LD_PRELOAD", keep_signal());
         }
+        Self::of(command)
+    }
+
+    /// Starts it by a command.
+    pub(in crate::cli) fn of(mut command: Command) -> Self {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut child = command.spawn().unwrap();
         let input = child.stdin.take();

@@ -1,0 +1,145 @@
+//! A store that users work with from homes of their own: members of a group, or root in the project of somebody else.
+//! Only root can stand for several users.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, chown};
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use super::kept::push_in;
+use super::killed::process::Process;
+use super::test_env::{BINARY, Said, TestEnv};
+
+/// The numbers of the users and of their group; no account has them.
+const OWNER: u32 = 61_001;
+const MEMBER: u32 = 61_002;
+const GROUP: u32 = 64_242;
+
+/// A project of the owner, where the test may work as any user.
+struct Desk(TestEnv);
+
+/// Somebody with a home.
+struct Person<'d> {
+    desk: &'d TestEnv,
+    home: PathBuf,
+    /// None for root.
+    user: Option<u32>,
+}
+
+impl Desk {
+    /// None where only one user can be had.
+    fn new() -> Option<Self> {
+        let desk = TestEnv::without_store();
+        let given = chown(desk.project(), Some(OWNER), Some(GROUP));
+        let open = |path: &Path| fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
+        open(desk.sealed.root());
+        let as_owner = || {
+            let owner = Person { desk: &desk, home: desk.sealed.home(), user: Some(OWNER) };
+            owner.command(BINARY, &["--version"]).output().is_ok_and(|it| it.status.success())
+        };
+        if given.is_err() || !as_owner() {
+            eprintln!(
+                "skipped: only root works as other users, and these have to reach the binary"
+            );
+            return None;
+        }
+        Some(Self(desk))
+    }
+
+    fn person(&self, name: &str, user: Option<u32>) -> Person<'_> {
+        let home = self.0.sealed.root().join(name);
+        fs::create_dir_all(&home).unwrap();
+        chown(&home, user, user.map(|_| GROUP)).unwrap();
+        Person { desk: &self.0, home, user }
+    }
+
+    fn store(&self) -> PathBuf {
+        self.0.project().join(".callstack")
+    }
+
+    fn of(&self, path: &str) -> (u32, u32) {
+        let found = fs::metadata(self.store().join(path)).unwrap();
+        (found.uid(), found.mode() & 0o7777)
+    }
+}
+
+impl Person<'_> {
+    fn command(&self, program: &str, args: &[&str]) -> Command {
+        let mut command = self.desk.sealed.command_in(&self.desk.project(), program);
+        command.args(args).env("HOME", &self.home);
+        for (name, folder) in [("STATE", "state"), ("CONFIG", "config"), ("DATA", "data")] {
+            command.env(format!("XDG_{name}_HOME"), self.home.join(folder));
+        }
+        if let Some(user) = self.user {
+            command.uid(user).gid(GROUP);
+        }
+        command
+    }
+
+    fn run(&self, args: &[&str]) -> Said {
+        self.desk.finish(self.command(BINARY, args))
+    }
+
+    #[track_caller]
+    fn ok(&self, args: &[&str]) -> String {
+        let said = self.run(args);
+        assert_eq!(said.code, 0, "{args:?}\n{}{}", said.stdout, said.stderr);
+        said.stdout
+    }
+
+    #[track_caller]
+    fn push(&self, title: &str) {
+        self.ok(&["push", "--here", title, "-c", "it is there"]);
+    }
+
+    #[track_caller]
+    fn shows(&self, titles: &[&str]) {
+        let shown = self.ok(&["tree", "--all"]);
+        assert!(titles.iter().all(|title| shown.contains(title)), "{titles:?} in {shown}");
+    }
+
+    fn sh(&self, script: &str) {
+        let said = self.desk.finish(self.command("sh", &["-c", script]));
+        assert_eq!(said.code, 0, "{script}: {}", said.stderr);
+    }
+
+    fn start(&self) -> Process {
+        Process::of(self.command(BINARY, &["host", "opencode"]))
+    }
+}
+
+/// A store that its owner shares with a member of the group, and both.
+fn shared(desk: &Desk) -> (Person<'_>, Person<'_>) {
+    let (owner, member) = (desk.person("owner", Some(OWNER)), desk.person("member", Some(MEMBER)));
+    fs::set_permissions(desk.0.project(), Permissions::from_mode(0o2775)).unwrap();
+    owner.push("real");
+    owner.sh("chmod 2770 .callstack && chmod 660 .callstack/callstack.db");
+    owner.push("shared");
+    member.ok(&["trust", "--yes"]);
+    member.shows(&["real", "shared"]);
+    (owner, member)
+}
+
+/// Root has a live agent in the project of a user, as in a container.
+#[test]
+fn a_store_that_the_process_of_root_restores_is_its_users() {
+    for idle in [0, 1200] {
+        let Some(desk) = Desk::new() else { return };
+        let (owner, root) = (desk.person("owner", Some(OWNER)), desk.person("root", None));
+        owner.push("real");
+        root.ok(&["trust", "--yes"]);
+        let mut process = root.start();
+        push_in(&mut process, "first");
+        std::thread::sleep(Duration::from_millis(idle));
+        owner.sh("rm -rf .callstack");
+        std::thread::sleep(Duration::from_millis(idle));
+        push_in(&mut process, "second");
+        let found = ["", "callstack.db", "id", ".gitignore"].map(|name| desk.of(name).0);
+        assert_eq!(found, [OWNER; 4]);
+        owner.push("third");
+        assert!(process.close());
+        owner.shows(&["real", "first", "second", "third"]);
+    }
+}
