@@ -217,6 +217,42 @@ fn a_store_of_another_user_is_refused() {
     assert!(matches!(home.refused(&empty), Distrust::Owner { .. }));
 }
 
+/// Any of them could replace it, and one of them may have made it again.
+#[test]
+fn a_store_of_another_member_is_used_where_the_group_may_write_to_the_project() {
+    use std::os::unix::fs::{PermissionsExt as _, chown};
+    let home = Home::new();
+    let project = home.with_store("project");
+    let folder = project.join(FOLDER);
+    if chown(&folder, Some(65_534), Some(65_534)).is_err() {
+        eprintln!("skipped: only root gives files away");
+        return;
+    }
+    chown(&project, Some(65_533), Some(65_534)).unwrap();
+    let set = |path: &Path, mode| fs::set_permissions(path, fs::Permissions::from_mode(mode));
+    for (of_folder, of_project, is_used) in [
+        (0o2770, 0o2775, true),
+        (0o2750, 0o2775, false),
+        (0o700, 0o775, false),
+        (0o770, 0o755, false),
+    ] {
+        set(&folder, of_folder).unwrap();
+        set(&project, of_project).unwrap();
+        assert_eq!(
+            home.registry().admit(&project).is_ok(),
+            is_used,
+            "{of_folder:o} {of_project:o}"
+        );
+    }
+    set(&folder, 0o770).unwrap();
+    set(&project, 0o775).unwrap();
+    chown(&project, None, Some(65_533)).unwrap();
+    assert!(
+        matches!(home.refused(&project), Distrust::Owner { owner: 65_534, .. }),
+        "another group"
+    );
+}
+
 /// No hard link says what it was, as where the home is on another file system.
 #[test]
 fn a_further_connection_makes_a_shared_folder_again_as_it_was() {

@@ -143,3 +143,27 @@ fn a_store_that_the_process_of_root_restores_is_its_users() {
         owner.shows(&["real", "first", "second", "third"]);
     }
 }
+
+/// What the process of the member holds is the store's newest state, so it restores that, as the member's.
+#[test]
+fn a_store_that_the_process_of_a_member_restores_is_used_by_all() {
+    for gone in ["rm -rf .callstack", "rm -f .callstack/callstack.db*"] {
+        for idle in [0, 1200] {
+            let Some(desk) = Desk::new() else { return };
+            let (owner, member) = shared(&desk);
+            let mut process = member.start();
+            push_in(&mut process, "first");
+            std::thread::sleep(Duration::from_millis(idle));
+            owner.sh(gone);
+            std::thread::sleep(Duration::from_millis(idle));
+            push_in(&mut process, "second");
+            assert_eq!(desk.of("").1, 0o2770, "{gone}");
+            assert_eq!(desk.of("callstack.db"), (MEMBER, 0o660), "{gone}");
+            owner.push("third");
+            assert!(process.close());
+            for person in [&owner, &member] {
+                person.shows(&["real", "first", "second", "third"]);
+            }
+        }
+    }
+}

@@ -133,8 +133,9 @@ fn check(project: &Path, entry: &DirEntry, is_entered: bool) -> Result<(), Store
     Ok(())
 }
 
-/// The owner of a store's folder, if that is neither this user nor, where root looks or a group shares the
-/// folder, the owner of the project.
+/// The owner of a store's folder, if that is neither this user nor, where root looks or a group shares the folder, the
+/// owner of the project. Where the group may write to the project, too, any member could replace the folder, and one of
+/// them may have made it again.
 #[cfg(unix)]
 fn stranger(project: &Path, folder: &Metadata) -> io::Result<Option<u32>> {
     use std::os::unix::fs::MetadataExt as _;
@@ -145,8 +146,13 @@ fn stranger(project: &Path, folder: &Metadata) -> io::Result<Option<u32>> {
     }
     let others = folder.mode() & 0o077;
     let is_shared = others != 0 && others.is_multiple_of(0o010);
-    let is_projects = fs::metadata(project)?.uid() == owner;
-    Ok((!(is_projects && (user.is_root() || is_shared))).then_some(owner))
+    let project = fs::metadata(project)?;
+    let is_projects = project.uid() == owner && (user.is_root() || is_shared);
+    let is_written_by_group = |it: &Metadata| it.mode() & 0o020 != 0;
+    let is_groups = is_shared
+        && folder.gid() == project.gid()
+        && [folder, &project].into_iter().all(is_written_by_group);
+    Ok((!(is_projects || is_groups)).then_some(owner))
 }
 
 #[cfg(unix)]
