@@ -30,6 +30,7 @@ pub(crate) fn record() -> Result<PathBuf, EngineError> {
     plain::make_private(folder).map_err(failed)?;
     let mut file = unfinished::builder().tempfile_in(folder).map_err(failed)?;
     writeln!(file, "{text}").map_err(failed)?;
+    plain::give_to_owner(file.as_file(), folder);
     file.persist(&path).map_err(|error| failed(error.error))?;
     Ok(binary)
 }

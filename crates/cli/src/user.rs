@@ -54,6 +54,7 @@ pub(crate) fn configure(changed: &UserConfiguration) -> Result<(), EngineError> 
     plain::make_private(folder).map_err(failed)?;
     let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
     file.write_all(changed.text().as_bytes()).map_err(failed)?;
+    plain::give_to_owner(file.as_file(), folder);
     file.as_file().sync_all().map_err(failed)?;
     file.persist(&path).map_err(|error| failed(error.error))?;
     Ok(())

@@ -27,14 +27,61 @@ pub fn open_plain(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Makes a folder, with those around it that are missing, for its owner only, whatever the process's umask is.
+/// Makes a folder, with those around it that are missing, for its owner only, whatever the process's umask is. What root
+/// makes belongs to whom the folder around it does, who would else be locked out of their own home.
 pub fn make_private(folder: &Path) -> io::Result<()> {
+    #[cfg(unix)]
+    if rustix::process::geteuid().is_root() {
+        return make_for_owner(folder);
+    }
     let mut builder = DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(folder)
 }
+
+/// Makes each missing folder in the one around it, as that is open: its owner may put a link in its place meanwhile.
+#[cfg(unix)]
+fn make_for_owner(folder: &Path) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt as _, fchown};
+
+    use rustix::fs::{Mode, OFlags, mkdirat, open, openat};
+    let there = folder.ancestors().find(|it| it.symlink_metadata().is_ok());
+    let (around, missing) = match there {
+        Some(around) => (around, folder.strip_prefix(around).unwrap_or(folder)),
+        None => (Path::new("."), folder),
+    };
+    let flags = OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let mut at = File::from(open(around, flags, Mode::empty())?);
+    let owner = at.metadata()?;
+    for name in missing {
+        let made = mkdirat(&at, name, Mode::RWXU);
+        at = File::from(openat(&at, name, flags | OFlags::NOFOLLOW, Mode::empty())?);
+        match made {
+            Ok(()) => fchown(&at, Some(owner.uid()), Some(owner.gid()))?,
+            Err(error) if error == rustix::io::Errno::EXIST => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
+
+/// Gives a file that root makes in a folder of another user to that user.
+#[cfg(unix)]
+pub fn give_to_owner(file: &File, folder: &Path) {
+    use std::os::unix::fs::{MetadataExt as _, fchown};
+    let (Ok(own), Ok(folder)) = (file.metadata(), fs::metadata(folder)) else { return };
+    // One with another name may be a file of root's that the user has linked there.
+    if rustix::process::geteuid().is_root() && own.uid() != folder.uid() && own.nlink() == 1 {
+        // Where it fails, root alone can use it.
+        drop(fchown(file, Some(folder.uid()), Some(folder.gid())));
+    }
+}
+
+/// Gives a file that root makes in a folder of another user to that user.
+#[cfg(not(unix))]
+pub fn give_to_owner(_file: &File, _folder: &Path) {}
 
 /// Opens a file to be read, as [`open_plain`] does.
 pub fn open(path: &Path) -> io::Result<File> {

@@ -20,7 +20,7 @@ use crate::handle::{FileId, Handle};
 use crate::history::History;
 use crate::kept;
 use crate::locate::prepare_for;
-use crate::plain::open_plain;
+use crate::plain::{give_to_owner, open_plain};
 use crate::presence::{Absence, beside, files_of, id, logs_at};
 use crate::schema;
 use crate::sharing::share;
@@ -417,6 +417,7 @@ pub(crate) fn alone(path: &Path, patience: Duration) -> Result<File, StoreError>
     let begun = Instant::now();
     loop {
         let file = open_plain(&mut options, path).map_err(failed)?;
+        give_to_owner(&file, path.parent().unwrap_or(path));
         match file.try_lock() {
             // The folder may have been deleted while this waited.
             Ok(()) if id(path) == FileId::of(&file.metadata().map_err(failed)?) => {

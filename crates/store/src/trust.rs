@@ -236,8 +236,9 @@ impl Registry {
     }
 
     /// Refuses to begin a store in the place of a deleted one that another member of the group restores.
-    fn refuse_of_member(&self, project: &Path) -> Result<(), StoreError> {
-        for record in self.records.all()?.into_iter().filter(|it| it.project == project) {
+    pub fn refuse_of_member(&self, project: &Path) -> Result<(), StoreError> {
+        let project = &resolved(project)?;
+        for record in self.records.all()?.into_iter().filter(|it| it.project == *project) {
             if let Some(owner) = kept::other_owner(&self.records.folder_of(&record.id), project) {
                 return Err(Distrust::OfMember { folder: project.join(FOLDER), owner }.into());
             }
@@ -315,9 +316,14 @@ impl Registry {
         Ok(paths)
     }
 
-    /// Every store on record, in the order of their projects' paths.
+    /// Every store on record whose record can be read, in the order of their projects' paths.
     pub fn records(&self) -> Result<Vec<Record>, StoreError> {
         self.records.all()
+    }
+
+    /// The paths of the records that can't be read, such as those that root made in the user's state folder.
+    pub fn unreadable_records(&self) -> Result<Vec<PathBuf>, StoreError> {
+        self.records.unreadable()
     }
 
     /// Takes a project's store from the record, so that it is refused from then on; whether there was one.

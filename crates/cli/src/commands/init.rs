@@ -175,6 +175,20 @@ enum Store {
     Removed,
 }
 
+/// Fails where there may be a store of which nothing would be removed.
+fn refuse_hidden(registry: &Registry, project: &Path) -> Result<(), CommandError> {
+    registry.refuse_of_member(project).map_err(EngineError::from)?;
+    match registry.unreadable_records().map_err(EngineError::from)?.first() {
+        None => Ok(()),
+        Some(record) => {
+            let message = format!("the record {} can't be read", record.display());
+            let hint = "It may be the one of this project, so nothing was removed. Where root has made it, give its folder \
+                to yourself with `sudo chown -R`.";
+            Err(EngineError::new(Kind::Unavailable, message).with_hint(hint).into())
+        }
+    }
+}
+
 fn remove(args: &InitArgs, project: &Path, output: &mut Output) -> Result<(), CommandError> {
     plugin::refuse_outside(project)?;
     tui_plugin::refuse_outside(project)?;
@@ -183,6 +197,9 @@ fn remove(args: &InitArgs, project: &Path, output: &mut Output) -> Result<(), Co
     // One that was deleted by hand is kept, and has to be there for its deletion.
     let is_there = folder.is_dir() || (args.with_store && registry.keeps(project));
     let mut store = if is_there { Store::Kept } else { Store::Absent };
+    if args.with_store && !is_there {
+        refuse_hidden(&registry, project)?;
+    }
     // Files that a store wrote stay if it can't be used: they can't be told from those of others.
     let engine = (store == Store::Kept).then(|| open_with(&registry, project)).transpose();
     let engine = match engine {

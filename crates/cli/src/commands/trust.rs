@@ -118,6 +118,9 @@ fn list(recorded: &RecordedStores, output: &mut Output) -> Result<(), CommandErr
             }
             page.end();
         }
+        for record in &recorded.unreadable {
+            page.put(WARN, &format!("{record} can't be read")).end();
+        }
         if recorded.stores.is_empty() {
             page.put(DIM, "no store is on record").end();
         }

@@ -218,6 +218,7 @@ impl Operate<Machine> for Doctor {
             }
             Err(error) => report.bad(&error),
         }
+        unreadable_records(&mut report);
         opencode_itself(&mut report);
         let text = format!("{} problems", report.problems.len());
         Ok(Reply::new("doctor", text, report))
@@ -427,6 +428,13 @@ fn database_aside(report: &mut DoctorOutput, health: &Health, store: &Path) {
                  aside. To go on with it, {way}. If it is not wanted, delete it."
             ),
         );
+    }
+}
+
+fn unreadable_records(report: &mut DoctorOutput) {
+    for record in registry().and_then(|it| Ok(it.unreadable_records()?)).unwrap_or_default() {
+        let hint = "Its store is passed over. Where root has made it, give its folder to yourself with `sudo chown -R`.";
+        report.remark(format!("the record {} can't be read", record.display()), hint);
     }
 }
 

@@ -53,6 +53,9 @@ pub(crate) enum TrustOutput {
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub(crate) struct RecordedStores {
     pub(crate) stores: Vec<RecordedStore>,
+    /// Paths of records that can't be read
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) unreadable: Vec<String>,
 }
 
 /// A store on record.
@@ -161,7 +164,9 @@ impl Operate<Machine> for Trust {
             TrustAction::List => {
                 let stores: Vec<_> = registry.records()?.iter().map(recorded).collect();
                 let text = format!("{} stores are on record.", stores.len());
-                (text, TrustOutput::Stores(RecordedStores { stores }))
+                let unreadable = registry.unreadable_records()?;
+                let unreadable = unreadable.iter().map(|it| it.display().to_string()).collect();
+                (text, TrustOutput::Stores(RecordedStores { stores, unreadable }))
             }
             TrustAction::Revoke => {
                 let project = project()?;

@@ -167,3 +167,71 @@ fn a_store_that_the_process_of_a_member_restores_is_used_by_all() {
         }
     }
 }
+
+/// As `sudo -E callstack` does, root has the user's home.
+#[test]
+fn what_root_makes_in_the_home_of_a_user_is_the_users() {
+    let Some(desk) = Desk::new() else { return };
+    let owner = desk.person("owner", Some(OWNER));
+    let root = Person { user: None, home: owner.home.clone(), desk: owner.desk };
+    for first in [&owner, &root] {
+        owner.sh("rm -rf .callstack $XDG_STATE_HOME");
+        // Where root is first, the store is root's, and the state folder is not.
+        first.push("real");
+        let other = desk.0.sealed.root().join("other");
+        fs::create_dir_all(&other).unwrap();
+        let mut elsewhere = root.command(BINARY, &["push", "--here", "theirs", "-c", "x"]);
+        elsewhere.current_dir(&other).env("PWD", &other);
+        let said = desk.0.finish(elsewhere);
+        assert_eq!(said.code, 0, "{}", said.stderr);
+        let found =
+            "find $XDG_STATE_HOME -user 0 -not -name 'callstack.db*' | grep . && exit 1 || exit 0";
+        owner.sh(found);
+        assert!(owner.ok(&["trust", "--list"]).contains("other"));
+        fs::remove_dir_all(other).unwrap();
+    }
+}
+
+/// Root restores it, in the user's home.
+#[test]
+fn a_store_that_root_restores_in_the_home_of_its_user_is_the_users() {
+    let Some(desk) = Desk::new() else { return };
+    let owner = desk.person("owner", Some(OWNER));
+    let root = Person { user: None, home: owner.home.clone(), desk: owner.desk };
+    for gone in
+        ["rm -rf .callstack", "rm .callstack/id", "rm $XDG_STATE_HOME/callstack/stores/*/keep.lock"]
+    {
+        owner.push("real");
+        owner.sh(gone);
+        root.push("roots");
+        owner.push("more");
+        owner.shows(&["real", "roots", "more"]);
+        owner.sh("rm -rf .callstack");
+        owner.push("again");
+        owner.shows(&["real", "roots", "more", "again"]);
+    }
+}
+
+/// A record that root has made keeps the user from nothing.
+#[test]
+fn a_record_that_cannot_be_read_is_passed_over_and_named() {
+    let Some(desk) = Desk::new() else { return };
+    let owner = desk.person("owner", Some(OWNER));
+    owner.push("real");
+    let record = owner.home.join("state/callstack/stores").join("0123456789abcdef0123456789abcdef");
+    fs::create_dir(&record).unwrap();
+    fs::set_permissions(&record, Permissions::from_mode(0o700)).unwrap();
+    owner.sh("rm -rf .callstack");
+    owner.push("more");
+    owner.shows(&["real", "more"]);
+    for args in [&["trust", "--list"][..], &["doctor"]] {
+        let said = owner.ok(args);
+        assert!(
+            said.contains(record.to_str().unwrap()) && said.contains("can't be read"),
+            "{said}"
+        );
+    }
+    owner.ok(&["init", "opencode", "--remove", "--with-store", "--yes"]);
+    let said = owner.run(&["init", "opencode", "--remove", "--with-store", "--yes"]);
+    assert!(said.code != 0 && said.stderr.contains("can't be read"), "{}", said.stderr);
+}

@@ -18,7 +18,7 @@ use crate::elsewhere::salts_in_use;
 use crate::error::{Damage, StoreError};
 use crate::handle::{FileId, Handle};
 use crate::messages::hex;
-use crate::plain::open_plain;
+use crate::plain::{give_to_owner, open_plain};
 use crate::presence::{beside, logs_at};
 
 /// The file in the store's folder that holds the mark.
@@ -193,6 +193,8 @@ fn open_mark(mark: &Path, path: &Path, is_shared: bool) -> io::Result<File> {
     let file = file?;
     if is_shared {
         crate::sharing::share(&file, &fs::metadata(path)?);
+    } else {
+        give_to_owner(&file, mark.parent().unwrap_or(mark));
     }
     Ok(file)
 }

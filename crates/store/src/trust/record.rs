@@ -13,7 +13,7 @@ use super::{ID, bytes_of, log, store_folder};
 use crate::error::StoreError;
 use crate::kept::{self, KEPT};
 use crate::locate::{DATABASE, restrict};
-use crate::plain::{make_private, open_plain};
+use crate::plain::{give_to_owner, make_private, open_plain};
 use crate::sharing::give;
 
 /// The folder of the record, in the user's state folder.
@@ -236,6 +236,7 @@ impl Records {
         }
         let mut file = tempfile::NamedTempFile::new_in(&folder).map_err(failed)?;
         file.write_all(bytes).map_err(failed)?;
+        give_to_owner(file.as_file(), &folder);
         file.as_file().sync_all().map_err(failed)?;
         file.persist(folder.join(name)).map_err(|error| failed(error.error))?;
         Ok(())
@@ -265,20 +266,35 @@ impl Records {
         }
     }
 
-    /// Every record, in the order of the projects' paths.
+    /// Every record that can be read, in the order of the projects' paths.
     pub(super) fn all(&self) -> Result<Vec<Record>, StoreError> {
+        self.sorted().map(|(records, _)| records)
+    }
+
+    /// The paths of the records that can't be read, such as those that root made.
+    pub(super) fn unreadable(&self) -> Result<Vec<PathBuf>, StoreError> {
+        self.sorted().map(|(_, unreadable)| unreadable)
+    }
+
+    /// The records, and the paths of those that can't be read.
+    fn sorted(&self) -> Result<(Vec<Record>, Vec<PathBuf>), StoreError> {
         let failed = |source| StoreError::Io { path: self.folder.clone(), source };
         let entries = match fs::read_dir(&self.folder) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Default::default()),
             entries => entries.map_err(failed)?,
         };
-        let mut records = Vec::new();
+        let (mut records, mut unreadable) = (Vec::new(), Vec::new());
         for entry in entries {
             let name = entry.map_err(failed)?.file_name();
             let Some(id) = StoreId::parse(&bytes_of(&name)) else { continue };
-            records.extend(self.read(&id)?);
+            match self.read(&id) {
+                Ok(record) => records.extend(record),
+                // One of them must not take all others away.
+                Err(_) => unreadable.push(self.folder_of(&id).join(RECORD)),
+            }
         }
         records.sort_by(|a, b| a.project.cmp(&b.project).then_with(|| a.id.cmp(&b.id)));
-        Ok(records)
+        unreadable.sort();
+        Ok((records, unreadable))
     }
 }
