@@ -32,7 +32,7 @@ use crate::plain::read_plain;
 use record::Records;
 use store_folder::Content;
 
-pub(crate) use database::{DatabaseKey, check as check_key};
+pub(crate) use database::{DatabaseKey, check as check_key, has_no_table};
 pub use inspect::{Foreign, Inspection};
 pub(crate) use log::{
     LogKey, LogMark, LogOrigin, MARK, check_log, log_origin, logs_put_aside, put_log_aside,

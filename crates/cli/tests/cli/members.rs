@@ -235,3 +235,34 @@ fn a_record_that_cannot_be_read_is_passed_over_and_named() {
     let said = owner.run(&["init", "opencode", "--remove", "--with-store", "--yes"]);
     assert!(said.code != 0 && said.stderr.contains("can't be read"), "{}", said.stderr);
 }
+
+/// The owner's home has no hard link, such as on another file system: the member's is the last one.
+#[test]
+fn a_store_that_a_member_alone_still_has_comes_back_as_theirs() {
+    let Some(desk) = Desk::new() else { return };
+    let (owner, member) = shared(&desk);
+    member.push("first");
+    owner.sh("rm -rf .callstack $XDG_STATE_HOME");
+    member.push("second");
+    member.shows(&["real", "shared", "first", "second"]);
+    assert_eq!(desk.of("").1, 0o2770);
+    assert_eq!(desk.of("callstack.db"), (MEMBER, 0o660));
+}
+
+/// A member has made the file another database: it is put aside where it is, and nothing is made of it in the project.
+#[test]
+fn a_store_that_a_member_alone_still_has_needs_its_key() {
+    let Some(desk) = Desk::new() else { return };
+    let (owner, member) = shared(&desk);
+    member.push("first");
+    let path = desk.store().join("callstack.db");
+    let make = "mkdir $HOME/other && cd $HOME/other && $0 push --here foreign -c x";
+    let foreign = format!("{make} && cat .callstack/callstack.db > {}", path.display());
+    let made = owner.command("sh", &["-c", &foreign, BINARY]).output().unwrap();
+    assert!(made.status.success(), "{made:?}");
+    owner.sh("rm -rf .callstack $XDG_STATE_HOME $HOME/other");
+    member.push("second");
+    let shown = member.ok(&["tree", "--all"]);
+    assert!(!shown.contains("foreign") && shown.contains("second"), "{shown}");
+    member.sh("ls $XDG_STATE_HOME/callstack/stores/*/callstack.db-aside-1");
+}

@@ -5,6 +5,7 @@ use std::io::{Seek as _, SeekFrom, Write as _};
 
 use super::kept::{delete, delete_store, push, push_in, shows, with_frame};
 use super::killed::process::Process;
+use super::test_env::TestEnv;
 
 /// Git brings an older copy of the database back, after newer work was done: neither is lost.
 #[test]
@@ -275,4 +276,25 @@ fn newer_work_with_further_names_is_put_aside() {
     let aside = desk.states().with_file_name("callstack.db-aside-1");
     fs::rename(aside, desk.database()).unwrap();
     shows(&desk, &["real", "newest"]);
+}
+
+/// As `cp -r other/. .` does, also to what the state folder has a hard link to: it is not put back for ever.
+#[test]
+fn a_database_that_was_copied_over_in_place_is_put_aside_and_not_back() {
+    let all = |desk: &_| delete_store(desk);
+    let database = |desk: &_| delete(desk, &["db"]);
+    for vanish in [&all as &dyn Fn(&TestEnv), &database] {
+        let (desk, other) = (with_frame(), TestEnv::new());
+        push(&other, "foreign");
+        let foreign = fs::read(other.database()).unwrap();
+        fs::write(desk.database(), &foreign).unwrap();
+        assert_eq!(desk.run(&["tree"]).code, 7);
+        let states = desk.states();
+        vanish(&desk);
+        push(&desk, "after");
+        let shown = desk.ok(&["tree", "--all"]);
+        assert!(shown.contains("after") && !shown.contains("foreign"), "{shown}");
+        let aside = states.with_file_name("callstack.db-aside-1");
+        assert!(fs::read(aside).unwrap() == foreign, "it is another one");
+    }
 }

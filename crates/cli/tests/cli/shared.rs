@@ -139,17 +139,3 @@ fn the_database_of_another_member_comes_back_at_their_start() {
         shows(&desk, &["real", "more"]);
     }
 }
-
-/// Where its owner has deleted it for good, nobody restores it.
-#[test]
-fn the_database_of_another_member_is_left_where_they_have_none() {
-    let desk = with_frame();
-    if chown(desk.database(), Some(65_534), None).is_err() {
-        eprintln!("skipped: only root gives files away");
-        return;
-    }
-    delete_store(&desk);
-    push(&desk, "more");
-    let shown = desk.ok(&["tree", "--all"]);
-    assert!(!shown.contains("real") && shown.contains("more"), "{shown}");
-}

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
+use super::content::reading;
 use super::{KEPT, alone_with, copy_of, has_other_name, is_open, remove, set_aside};
 use crate::checkpoint;
 use crate::connect::{is_log_empty, refuse_any_journal, unchanging, write_back_at_end};
@@ -13,30 +14,33 @@ use crate::error::{StoreError, at};
 use crate::handle::Handle;
 use crate::locate::{DATABASE, FOLDER};
 use crate::presence::{beside, id};
-use crate::trust::{self, Distrust, RECORD, Trusted};
+use crate::trust::{self, DatabaseKey, Distrust, RECORD, Trusted, has_no_table};
 
 /// How a database that is no longer at its path is restored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Return {
     /// By a further hard link to the same file.
     Name,
-    /// As a copy: the file has other links, such as in a snapshot, and may be in use there.
+    /// As a copy: the file has other links, such as in a snapshot, and may be in use there, or it belongs to another
+    /// member of the group, and is nowhere else any more.
     Copy,
 }
 
 impl Return {
     /// Returns how the database is restored of the store whose folder in the state folder is `states`. `None` if there is
-    /// no link to it there, if it belongs to another user, or if the project was moved away.
+    /// no link to it there, if another user restores it, or if the project was moved away.
     fn of(states: &Path, project: &Path) -> Option<Self> {
         let kept = states.join(KEPT);
         let file = fs::symlink_metadata(&kept).ok()?;
-        if !file.is_file() || file.len() == 0 || !is_of_folder(&file, states) {
+        if !file.is_file() || file.len() == 0 {
             return None;
         }
+        let is_own = is_of_folder(&file, states);
         match (has_other_name(&kept), is_project_of(states, project)) {
             (_, Some(false)) | (true, None) => None,
-            (false, _) => Some(Self::Name),
-            (true, Some(true)) => Some(Self::Copy),
+            (true, Some(true)) => is_own.then_some(Self::Copy),
+            (false, _) if is_own => Some(Self::Name),
+            (false, _) => is_usable(&kept).then_some(Self::Copy),
         }
     }
 
@@ -56,8 +60,20 @@ impl Return {
     }
 }
 
-/// Whether a database belongs to the user whose state folder it is in: another member of a group would otherwise have
-/// this user make a file of any content.
+/// Whether this user may read and write a file.
+#[cfg(unix)]
+fn is_usable(file: &Path) -> bool {
+    use rustix::fs::{Access, AtFlags, CWD, accessat};
+    accessat(CWD, file, Access::READ_OK | Access::WRITE_OK, AtFlags::EACCESS).is_ok()
+}
+
+#[cfg(not(unix))]
+fn is_usable(_file: &Path) -> bool {
+    true
+}
+
+/// Whether a database belongs to the user whose state folder it is in: a hard link in the project to a file of another
+/// member of the group would stay that member's.
 #[cfg(unix)]
 fn is_of_folder(file: &fs::Metadata, states: &Path) -> bool {
     use std::os::unix::fs::MetadataExt as _;
@@ -69,8 +85,8 @@ fn is_of_folder(_file: &fs::Metadata, _states: &Path) -> bool {
     true
 }
 
-/// Returns the member of the group whose database a store's was, if they have a link to it as well: their next start
-/// restores it, and nobody else's does.
+/// Returns the member of the group whose database a store's was, if somebody has a link to it as well: the next start of
+/// that member restores it.
 #[cfg(unix)]
 pub(crate) fn other_owner(states: &Path, project: &Path) -> Option<u32> {
     let kept = states.join(KEPT);
@@ -141,6 +157,11 @@ pub(crate) fn put_back(path: &Path, trusted: Option<&Trusted>) -> Result<bool, S
         return Err(StoreError::Disturbed { path: path.to_path_buf() });
     }
     let failed = |source| StoreError::Io { path: path.to_path_buf(), source };
+    // Another one may have been copied over it in place, or a member of the group may have made it any file.
+    if !is_open(&kept) && !has_key(&kept, states, trusted)? {
+        let _held = alone_with(states)?;
+        return set_aside(states, &kept).map(|_| false).map_err(failed);
+    }
     let ([log, _], [kept_log, _]) = (beside(path), beside(&kept));
     // The log first: whoever finds the database finds all of it.
     let has_log = !is_log_empty(&kept) && is_log_empty(path) && !is_open(&kept);
@@ -175,6 +196,25 @@ pub(crate) fn put_back(path: &Path, trusted: Option<&Trusted>) -> Result<bool, S
             }
             Err(error)
         }
+    }
+}
+
+/// Whether a database that nobody has open has the key on record, if there is one. Its log is asked only where the
+/// database alone says nothing: an old log makes a mix of both. One of the user's own that can't be read is not
+/// another one.
+fn has_key(database: &Path, states: &Path, trusted: &Trusted) -> Result<bool, StoreError> {
+    let Some(expected) = trusted.database_key()? else { return Ok(true) };
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
+    let alone = Connection::open_with_flags(unchanging(database), flags);
+    if let Ok(Some(key)) = alone.and_then(|it| DatabaseKey::of(&it)) {
+        return Ok(key == expected);
+    }
+    let with_log =
+        reading(database, |it| Ok(DatabaseKey::of(it)? == Some(expected) || has_no_table(it)?));
+    match with_log {
+        Err(error) if is_of_the_machine(&error) => Err(at(database, error)),
+        Err(_) => Ok(fs::metadata(database).is_ok_and(|file| is_of_folder(&file, states))),
+        Ok(has_key) => Ok(has_key),
     }
 }
 

@@ -125,6 +125,12 @@ impl Trusted {
     }
 }
 
+/// Whether a database is a new one.
+pub(crate) fn has_no_table(connection: &Connection) -> rusqlite::Result<bool> {
+    let tables = "SELECT count(*) FROM sqlite_schema";
+    connection.query_row(tables, [], |row| row.get::<_, i64>(0)).map(|tables| tables == 0)
+}
+
 /// Refuses a database that has not the key on record. One without any table is a new one.
 pub(crate) fn check(
     connection: &Connection,
@@ -134,9 +140,7 @@ pub(crate) fn check(
     let Some(expected) = expected else { return Ok(()) };
     let failed = |source| at(path, source);
     let transaction = connection.unchecked_transaction().map_err(failed)?;
-    let tables = "SELECT count(*) FROM sqlite_schema";
-    let is_new =
-        transaction.query_row(tables, [], |row| row.get::<_, i64>(0)).map_err(failed)? == 0;
+    let is_new = has_no_table(&transaction).map_err(failed)?;
     let found = DatabaseKey::of(&transaction).map_err(failed)?;
     transaction.finish().map_err(failed)?;
     if is_new || found.as_ref() == Some(expected) {
