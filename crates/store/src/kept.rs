@@ -45,40 +45,59 @@ const TEMPORARY: &str = ".callstack.db-";
 pub(crate) const LOCK: &str = "keep.lock";
 
 /// Makes the hard links to the database at `path`, which is open, and to its write-ahead log. There are none where the
-/// system can't make them, as between two file systems. Returns whether the database before was put aside: it holds work
-/// that this one lacks.
-pub(crate) fn keep(path: &Path, open: &Open, trusted: Option<&Trusted>) -> bool {
-    let Some(states) = trusted.and_then(Trusted::states_in_force) else { return false };
+/// system can't make them, as between two file systems, and the error says why. Returns whether the database before was
+/// put aside: it holds work that this one lacks.
+pub(crate) fn keep(
+    path: &Path,
+    open: &Open,
+    trusted: Option<&Trusted>,
+) -> Result<bool, StoreError> {
+    let Some(states) = trusted.and_then(Trusted::states_in_force) else { return Ok(false) };
     let (kept, new) = (states.join(KEPT), states.join(NEW));
     let [log, _] = beside(path);
     let [kept_log, _] = beside(&kept);
     let is_kept = || id(path) == id(&kept) && id(&log) == id(&kept_log);
     if open.file().is_none() || is_kept() {
-        return false;
+        return Ok(false);
     }
     // The next connection makes what is missing.
-    let Ok(held) = alone_with(&states) else { return false };
+    let held = alone_with(&states)?;
     if open.file() != id(path) {
-        return false;
+        return Ok(false);
     }
+    let failed = |source| StoreError::Io { path: kept.clone(), source };
     let mut was_put_aside = false;
     if id(path) != id(&kept) {
-        match put_aside(&states, open) {
-            Ok(outcome) => was_put_aside = outcome,
-            Err(_) => return false,
-        }
+        was_put_aside = put_aside(&states, open).map_err(failed)?;
         // It belongs to the database before.
         drop(fs::remove_file(&kept_log));
-        if !link(path, &new, &kept) && is_only_name(&states) {
-            // A copy that is not written any more would be taken for the store later.
-            drop(fs::remove_file(&kept));
+        if let Err(error) = link(path, &new, &kept) {
+            if is_only_name(&states) {
+                // A copy that is not written any more would be taken for the store later.
+                drop(fs::remove_file(&kept));
+            }
+            return if was_put_aside { Ok(true) } else { Err(failed(error)) };
         }
     }
-    if id(path) == id(&kept) && id(&log) != id(&kept_log) && !link(&log, &new, &kept_log) {
+    if id(&log) != id(&kept_log)
+        && let Err(error) = link(&log, &new, &kept_log)
+    {
         drop(fs::remove_file(&kept_log));
+        if error.kind() != io::ErrorKind::NotFound && !was_put_aside {
+            return Err(failed(error));
+        }
     }
     drop(held);
-    was_put_aside
+    Ok(was_put_aside)
+}
+
+/// Returns why there is no hard link to the database at `path`; none where it is there, or nobody asks for one.
+pub(crate) fn obstacle(path: &Path, open: &Open, trusted: Option<&Trusted>) -> Option<String> {
+    let trusted = trusted.filter(|it| it.is_on_record())?;
+    if trusted.states_in_force().is_none() {
+        return Some("the store's folder in the state folder is not yours alone".to_owned());
+    }
+    keep(path, open, Some(trusted)).err().map(|error| error.to_string())
 }
 
 /// Keeps other processes from changing the links as long as the result is held.
@@ -86,15 +105,15 @@ fn alone_with(states: &Path) -> Result<File, StoreError> {
     alone(&states.join(LOCK), PATIENCE)
 }
 
-/// Links a file under another name, in place of what is there. Returns whether it could.
-fn link(file: &Path, new: &Path, name: &Path) -> bool {
+/// Links a file under another name, in place of what is there.
+fn link(file: &Path, new: &Path, name: &Path) -> io::Result<()> {
     // One of an attempt that was cut off.
     drop(fs::remove_file(new));
-    let is_linked = fs::hard_link(file, new).and_then(|()| fs::rename(new, name)).is_ok();
-    if !is_linked {
+    let linked = fs::hard_link(file, new).and_then(|()| fs::rename(new, name));
+    if linked.is_err() {
         drop(fs::remove_file(new));
     }
-    is_linked
+    linked
 }
 
 /// Deletes the link to the log of the database at `path`, which SQLite has deleted after it wrote all of it back.
@@ -134,6 +153,9 @@ pub(crate) fn save(open: &Open, trusted: Option<&Trusted>) -> Result<(), StoreEr
     }
     let failed = |source| StoreError::Io { path: kept.clone(), source };
     let saved = copied(&new, open).and_then(|()| {
+        if let (Ok(copy), Some(database)) = (File::open(&new), open.metadata()) {
+            share(&copy, &database);
+        }
         // Read with the log of the database before, the copy would be damaged.
         match fs::remove_file(&beside(&kept)[0]) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),

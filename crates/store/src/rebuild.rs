@@ -58,6 +58,8 @@ pub struct Health {
     pub logs_aside: Vec<PathBuf>,
     /// Databases in the state folder that were put aside, since an earlier one came into their place.
     pub databases_aside: Vec<PathBuf>,
+    /// Why the state folder has no hard link to the database, if it has none.
+    pub not_kept: Option<String>,
 }
 
 /// The result of a rebuild.
@@ -73,6 +75,7 @@ impl Store {
     /// Checks the file, and the derived tables against the log. Changes nothing.
     pub fn check(&self) -> Result<Health, StoreError> {
         let databases_aside = self.databases_with_other_work()?;
+        let not_kept = self.obstacle_to_keeping()?;
         // The tables are derived in a transaction that is never committed.
         if self.is_read_only() {
             return self.read(|view| {
@@ -83,6 +86,7 @@ impl Store {
                     events,
                     logs_aside: logs_put_aside(self.path()),
                     databases_aside,
+                    not_kept,
                     ..Health::default()
                 })
             });
@@ -90,6 +94,7 @@ impl Store {
         let mut health = Health {
             logs_aside: logs_put_aside(self.path()),
             databases_aside,
+            not_kept,
             ..Health::default()
         };
         let outcome = self.write(|change| {

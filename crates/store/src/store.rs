@@ -165,6 +165,11 @@ impl Store {
         self.with_connection(|open| Ok(kept::with_other_work(&self.path, open, self.trusted())))
     }
 
+    /// Returns why the state folder has no hard link to the database, if it has none.
+    pub(crate) fn obstacle_to_keeping(&self) -> Result<Option<String>, StoreError> {
+        self.with_connection(|open| Ok(kept::obstacle(&self.path, open, self.trusted())))
+    }
+
     pub(crate) fn trusted(&self) -> Option<&Trusted> {
         self.connections.trusted()
     }

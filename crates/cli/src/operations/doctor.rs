@@ -384,6 +384,7 @@ fn sound(
         );
     }
     log_aside(report, health);
+    not_kept(report, health);
     if let Some(store) = engine.store_path().parent() {
         database_aside(report, health, store);
     }
@@ -435,6 +436,14 @@ fn unreadable_records(report: &mut DoctorOutput) {
     for record in registry().and_then(|it| Ok(it.unreadable_records()?)).unwrap_or_default() {
         let hint = "Its store is passed over. Where root has made it, give its folder to yourself with `sudo chown -R`.";
         report.remark(format!("the record {} can't be read", record.display()), hint);
+    }
+}
+
+fn not_kept(report: &mut DoctorOutput, health: &Health) {
+    if let Some(why) = &health.not_kept {
+        let hint = "Where .callstack is deleted while nobody works, such as by `git clean -x`, what is in it is lost. \
+            Set XDG_STATE_HOME to a folder of yours on the project's file system.";
+        report.remark(format!("no copy of the database is kept: {why}"), hint);
     }
 }
 

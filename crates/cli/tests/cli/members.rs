@@ -266,3 +266,21 @@ fn a_store_that_a_member_alone_still_has_needs_its_key() {
     assert!(!shown.contains("foreign") && shown.contains("second"), "{shown}");
     member.sh("ls $XDG_STATE_HOME/callstack/stores/*/callstack.db-aside-1");
 }
+
+/// The lock can't be taken: another user has made it.
+#[test]
+fn a_store_of_which_no_copy_is_kept_is_named() {
+    let Some(desk) = Desk::new() else { return };
+    let owner = desk.person("owner", Some(OWNER));
+    owner.push("real");
+    assert!(!owner.ok(&["doctor"]).contains("no copy of the database is kept"));
+    let states = fs::read_dir(owner.home.join("state/callstack/stores")).unwrap().next().unwrap();
+    let states = states.unwrap().path();
+    fs::remove_file(states.join("callstack.db")).unwrap();
+    chown(states.join("keep.lock"), Some(0), None).unwrap();
+    let said = owner.ok(&["doctor"]);
+    assert!(
+        said.contains("no copy of the database is kept") && said.contains("keep.lock"),
+        "{said}"
+    );
+}
