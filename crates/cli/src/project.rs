@@ -53,6 +53,9 @@ impl StartFolder {
     /// Returns the project with a store that a command reads. Fails if there is none.
     pub(crate) fn existing(&self) -> Result<PathBuf, EngineError> {
         self.found().ok_or_else(|| {
+            if let Err(error) = registry().and_then(|it| Ok(it.refuse_of_member(&self.new_project())?)) {
+                return error;
+            }
             let message = format!("no callstack store in {} or above", self.start.display());
             let is_kept = registry().is_ok_and(|registry| registry.keeps(&self.new_project()));
             let hint = if is_kept {

@@ -122,28 +122,6 @@ fn shared(desk: &Desk) -> (Person<'_>, Person<'_>) {
     (owner, member)
 }
 
-/// Root has a live agent in the project of a user, as in a container.
-#[test]
-fn a_store_that_the_process_of_root_restores_is_its_users() {
-    for idle in [0, 1200] {
-        let Some(desk) = Desk::new() else { return };
-        let (owner, root) = (desk.person("owner", Some(OWNER)), desk.person("root", None));
-        owner.push("real");
-        root.ok(&["trust", "--yes"]);
-        let mut process = root.start();
-        push_in(&mut process, "first");
-        std::thread::sleep(Duration::from_millis(idle));
-        owner.sh("rm -rf .callstack");
-        std::thread::sleep(Duration::from_millis(idle));
-        push_in(&mut process, "second");
-        let found = ["", "callstack.db", "id", ".gitignore"].map(|name| desk.of(name).0);
-        assert_eq!(found, [OWNER; 4]);
-        owner.push("third");
-        assert!(process.close());
-        owner.shows(&["real", "first", "second", "third"]);
-    }
-}
-
 /// What the process of the member holds is the store's newest state, so it restores that, as the member's.
 #[test]
 fn a_store_that_the_process_of_a_member_restores_is_used_by_all() {
@@ -166,6 +144,81 @@ fn a_store_that_the_process_of_a_member_restores_is_used_by_all() {
             }
         }
     }
+}
+
+/// Root has a live agent in the project of a user, as in a container.
+#[test]
+fn a_store_that_the_process_of_root_restores_is_its_users() {
+    for idle in [0, 1200] {
+        let Some(desk) = Desk::new() else { return };
+        let (owner, root) = (desk.person("owner", Some(OWNER)), desk.person("root", None));
+        owner.push("real");
+        root.ok(&["trust", "--yes"]);
+        let mut process = root.start();
+        push_in(&mut process, "first");
+        std::thread::sleep(Duration::from_millis(idle));
+        owner.sh("rm -rf .callstack");
+        std::thread::sleep(Duration::from_millis(idle));
+        push_in(&mut process, "second");
+        let found = ["", "callstack.db", "id", ".gitignore"].map(|name| desk.of(name).0);
+        assert_eq!(found, [OWNER; 4]);
+        owner.push("third");
+        assert!(process.close());
+        owner.shows(&["real", "first", "second", "third"]);
+    }
+}
+
+/// The owner's home has no hard link, such as on another file system: the member's is the last one.
+#[test]
+fn a_store_that_a_member_alone_still_has_comes_back_as_theirs() {
+    let Some(desk) = Desk::new() else { return };
+    let (owner, member) = shared(&desk);
+    member.push("first");
+    owner.sh("rm -rf .callstack $XDG_STATE_HOME");
+    member.push("second");
+    member.shows(&["real", "shared", "first", "second"]);
+    assert_eq!(desk.of("").1, 0o2770);
+    assert_eq!(desk.of("callstack.db"), (MEMBER, 0o660));
+}
+
+/// A member has made the file another database: it is put aside where it is, and nothing is made of it in the project.
+#[test]
+fn a_store_that_a_member_alone_still_has_needs_its_key() {
+    let Some(desk) = Desk::new() else { return };
+    let (owner, member) = shared(&desk);
+    member.push("first");
+    let path = desk.store().join("callstack.db");
+    let make = "mkdir $HOME/other && cd $HOME/other && $0 push --here foreign -c x";
+    let foreign = format!("{make} && cat .callstack/callstack.db > {}", path.display());
+    let made = owner.command("sh", &["-c", &foreign, BINARY]).output().unwrap();
+    assert!(made.status.success(), "{made:?}");
+    owner.sh("rm -rf .callstack $XDG_STATE_HOME $HOME/other");
+    member.push("second");
+    let shown = member.ok(&["tree", "--all"]);
+    assert!(!shown.contains("foreign") && shown.contains("second"), "{shown}");
+    member.sh("ls $XDG_STATE_HOME/callstack/stores/*/callstack.db-aside-1");
+}
+
+/// Whose start restores it is said by whatever looks for it.
+#[test]
+fn a_store_that_another_member_restores_is_named() {
+    let Some(desk) = Desk::new() else { return };
+    let (owner, member) = shared(&desk);
+    owner.sh("rm -rf .callstack");
+    for args in [
+        &["tree"][..],
+        &["push", "--here", "more", "-c", "x"],
+        &["doctor"],
+        &["init", "opencode", "--remove", "--with-store", "--yes"],
+    ] {
+        let said = member.run(args);
+        assert_eq!(said.code, 7, "{args:?}: {}{}", said.stdout, said.stderr);
+        let said = said.stdout + &said.stderr;
+        assert!(said.contains(&format!("belongs to another user, {OWNER}")), "{args:?}: {said}");
+        assert!(said.contains("when that user starts callstack here"), "{args:?}: {said}");
+    }
+    owner.push("back");
+    member.shows(&["real", "shared", "back"]);
 }
 
 /// As `sudo -E callstack` does, root has the user's home.
@@ -234,37 +287,6 @@ fn a_record_that_cannot_be_read_is_passed_over_and_named() {
     owner.ok(&["init", "opencode", "--remove", "--with-store", "--yes"]);
     let said = owner.run(&["init", "opencode", "--remove", "--with-store", "--yes"]);
     assert!(said.code != 0 && said.stderr.contains("can't be read"), "{}", said.stderr);
-}
-
-/// The owner's home has no hard link, such as on another file system: the member's is the last one.
-#[test]
-fn a_store_that_a_member_alone_still_has_comes_back_as_theirs() {
-    let Some(desk) = Desk::new() else { return };
-    let (owner, member) = shared(&desk);
-    member.push("first");
-    owner.sh("rm -rf .callstack $XDG_STATE_HOME");
-    member.push("second");
-    member.shows(&["real", "shared", "first", "second"]);
-    assert_eq!(desk.of("").1, 0o2770);
-    assert_eq!(desk.of("callstack.db"), (MEMBER, 0o660));
-}
-
-/// A member has made the file another database: it is put aside where it is, and nothing is made of it in the project.
-#[test]
-fn a_store_that_a_member_alone_still_has_needs_its_key() {
-    let Some(desk) = Desk::new() else { return };
-    let (owner, member) = shared(&desk);
-    member.push("first");
-    let path = desk.store().join("callstack.db");
-    let make = "mkdir $HOME/other && cd $HOME/other && $0 push --here foreign -c x";
-    let foreign = format!("{make} && cat .callstack/callstack.db > {}", path.display());
-    let made = owner.command("sh", &["-c", &foreign, BINARY]).output().unwrap();
-    assert!(made.status.success(), "{made:?}");
-    owner.sh("rm -rf .callstack $XDG_STATE_HOME $HOME/other");
-    member.push("second");
-    let shown = member.ok(&["tree", "--all"]);
-    assert!(!shown.contains("foreign") && shown.contains("second"), "{shown}");
-    member.sh("ls $XDG_STATE_HOME/callstack/stores/*/callstack.db-aside-1");
 }
 
 /// The lock can't be taken: another user has made it.

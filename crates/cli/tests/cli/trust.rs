@@ -412,6 +412,26 @@ fn a_store_of_another_user_or_of_everybody_is_refused() {
     is_used(&desk, &desk.project());
 }
 
+/// The next command would refuse it.
+#[test]
+fn a_store_whose_database_has_a_trigger_is_not_taken_over() {
+    let desk = TestEnv::with_frames();
+    desk.ok(&["trust", "--revoke"]);
+    let raw = |statement| {
+        rusqlite::Connection::open(desk.database()).unwrap().execute_batch(statement).unwrap();
+    };
+    raw("CREATE TRIGGER grows AFTER INSERT ON events BEGIN SELECT 1; END");
+    for args in [&["trust", "--dry-run"][..], &["trust", "--yes"]] {
+        let said = desk.run(args);
+        assert_eq!(said.code, 7, "{}", said.stdout);
+        assert!(said.stderr.contains("has the trigger \"grows\""), "{}", said.stderr);
+    }
+    is_refused(&desk, &desk.project());
+    raw("DROP TRIGGER grows");
+    desk.ok(&["trust", "--yes"]);
+    is_used(&desk, &desk.project());
+}
+
 #[test]
 fn an_empty_folder_is_taken_for_a_new_store() {
     let desk = TestEnv::without_store();

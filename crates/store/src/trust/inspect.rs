@@ -12,6 +12,7 @@ use super::{
 use crate::connect::unchanging;
 use crate::error::StoreError;
 use crate::locate::{DATABASE, FOLDER};
+use crate::schema::refuse_code;
 
 /// The most files of a folder that are read.
 const MOST: u64 = 100_000;
@@ -72,6 +73,9 @@ impl Registry {
                 Err(StoreError::Distrusted(distrust)) => Some(distrust),
                 checked => checked.map(|()| None)?,
             };
+            if obstacle.is_none() {
+                obstacle = code_in(&folder.join(DATABASE));
+            }
             id = id_of(&project)?;
             record = id.as_ref().map(|id| self.records.read(id)).transpose()?.flatten();
         }
@@ -117,13 +121,26 @@ impl Registry {
     }
 }
 
-/// Whether a database is another one than that with the key on record. Of one that can't be read nobody says so. A log
-/// beside it is not read.
-fn is_other_database(path: &Path, key: &DatabaseKey) -> bool {
+/// Returns the trigger or view for which a database is refused. A log beside it is not read.
+pub(super) fn code_in(path: &Path) -> Option<Distrust> {
+    match refuse_code(&opened(path).ok()?, path) {
+        Err(StoreError::Distrusted(distrust)) => Some(distrust),
+        _ => None,
+    }
+}
+
+/// Opens a database as it is without its log.
+fn opened(path: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
         | OpenFlags::SQLITE_OPEN_NOFOLLOW
         | OpenFlags::SQLITE_OPEN_URI;
-    Connection::open_with_flags(unchanging(path), flags).is_ok_and(|connection| {
+    Connection::open_with_flags(unchanging(path), flags)
+}
+
+/// Whether a database is another one than that with the key on record. Of one that can't be read nobody says so. A log
+/// beside it is not read.
+fn is_other_database(path: &Path, key: &DatabaseKey) -> bool {
+    opened(path).is_ok_and(|connection| {
         matches!(check_key(&connection, path, Some(key)), Err(StoreError::Distrusted(_)))
     })
 }

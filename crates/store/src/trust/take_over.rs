@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::inspect::code_in;
 use super::{Distrust, Record, Registry, StoreId, id_of, is_at, resolved, store_folder};
 use crate::connect::refuse_any_journal;
 use crate::error::StoreError;
@@ -31,6 +32,9 @@ impl Registry {
         // The next one that opens the database expects no key, and SQLite would write the journal into it.
         let database = project.join(FOLDER).join(DATABASE);
         refuse_any_journal(&database)?;
+        if let Some(code) = code_in(&database) {
+            return Err(code.into());
+        }
         let found = id_of(&project)?;
         let known = self.id_of_kept(&database, &project, found.as_ref())?.or(found.clone());
         let record = known.as_ref().map(|id| self.records.read(id)).transpose()?.flatten();
