@@ -189,8 +189,8 @@ fn a_store_that_a_member_alone_still_has_needs_its_key() {
     let (owner, member) = shared(&desk);
     member.push("first");
     let path = desk.store().join("callstack.db");
-    let make = "mkdir $HOME/other && cd $HOME/other && $0 push --here foreign -c x";
-    let foreign = format!("{make} && cat .callstack/callstack.db > {}", path.display());
+    let begin = "mkdir $HOME/other && cd $HOME/other && $0 push --here foreign -c x";
+    let foreign = format!("{begin} && cat .callstack/callstack.db > {}", path.display());
     let made = owner.command("sh", &["-c", &foreign, BINARY]).output().unwrap();
     assert!(made.status.success(), "{made:?}");
     owner.sh("rm -rf .callstack $XDG_STATE_HOME $HOME/other");
