@@ -5,9 +5,9 @@
  */
 import { spawn, type ChildProcess, type SpawnOptions } from "node:child_process"
 import { once } from "node:events"
-import { existsSync, readFileSync, statSync, type Stats } from "node:fs"
+import { existsSync, lstatSync, readFileSync, statSync, type Stats } from "node:fs"
 import { homedir } from "node:os"
-import { isAbsolute, join } from "node:path"
+import { dirname, isAbsolute, join } from "node:path"
 import { isMainThread } from "node:worker_threads"
 import type { Hooks, Plugin, ToolContext, ToolDefinition } from "@opencode-ai/plugin"
 
@@ -82,18 +82,18 @@ type Session = {
   texts: Map<string, string[]>
 }
 
-/** The program to start. `callstack init` records where it is outside of this file, which a project may share. */
+/** The program that `callstack init` recorded, outside of this file and of all that others made or may change. */
 function program(): string {
   const said = process.env["XDG_STATE_HOME"] ?? ""
-  const folder = join(isAbsolute(said) ? said : join(homedir(), ".local", "state"), "callstack")
-  const record = join(folder, "binary")
-  // Nobody else, other than root, has made it or may change it.
-  const isOwn = ({ uid, mode }: Stats) => [0, process.getuid?.()].includes(uid) && (mode & 0o022) === 0
-  let recorded = ""
+  const record = join(isAbsolute(said) ? said : join(homedir(), ".local", "state"), "callstack", "binary")
+  const isMine = ({ uid }: Stats) => uid === 0 || uid === process.getuid?.()
+  const isOwn = (path: string, open: number) =>
+    isMine(lstatSync(path)) && isMine(statSync(path)) && (statSync(path).mode & open) === 0
   try {
-    if ([folder, record].every((path) => isOwn(statSync(path)))) recorded = readFileSync(record, "utf8").trimEnd()
+    const recorded = isOwn(dirname(record), 0o022) && isOwn(record, 0o022) ? readFileSync(record, "utf8").trimEnd() : ""
+    if (isAbsolute(recorded) && isOwn(dirname(recorded), 0o002) && isOwn(recorded, 0o002)) return recorded
   } catch {}
-  return process.env["CALLSTACK_BIN"] || (isAbsolute(recorded) && existsSync(recorded) ? recorded : "callstack")
+  return "callstack"
 }
 
 class Late extends Error {}
@@ -156,7 +156,7 @@ class Host {
     if (this.#process) return
     if (this.#closed || (!now && Date.now() < this.#notBefore)) throw new Gone(this.#why)
     this.run++
-    this.#binary = program()
+    this.#binary = process.env["CALLSTACK_BIN"] || program()
     this.#line = ""
     this.#noise = 0
     this.#answers = 0

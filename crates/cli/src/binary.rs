@@ -40,9 +40,10 @@ pub(crate) fn record() -> Result<PathBuf, EngineError> {
 pub(crate) fn of_plugins() -> Option<PathBuf> {
     let named = std::env::var_os(VARIABLE).filter(|it| !it.is_empty()).map(PathBuf::from);
     let recorded = || {
-        let file = file().filter(|file| file.parent().is_some_and(is_own) && is_own(file))?;
-        let text = String::from_utf8(plain::read(&file).ok()?).ok()?;
-        Some(PathBuf::from(text.trim_end())).filter(|it| it.is_absolute() && it.exists())
+        let record = file().filter(|file| is_own_with_folder(file, 0o022))?;
+        let text = String::from_utf8(plain::read(&record).ok()?).ok()?;
+        let program = PathBuf::from(text.trim_end());
+        Some(program).filter(|it| it.is_absolute() && is_own_with_folder(it, 0o002))
     };
     let on_path = || {
         let folders = std::env::var_os("PATH")?;
@@ -67,15 +68,22 @@ fn file() -> Option<PathBuf> {
     state().map(|folder| folder.join("binary"))
 }
 
-/// Whether nobody else, other than root, has made a file or may change it; plugins follow no other record.
+/// Whether nobody else, other than root, has made a file and its folder, or may change them by one of the permissions
+/// `open`; plugins follow no other record.
 #[cfg(unix)]
-fn is_own(path: &Path) -> bool {
+fn is_own_with_folder(file: &Path, open: u32) -> bool {
+    use std::fs::{metadata, symlink_metadata};
     use std::os::unix::fs::MetadataExt as _;
-    let user = rustix::process::getuid().as_raw();
-    std::fs::metadata(path).is_ok_and(|it| [0, user].contains(&it.uid()) && it.mode() & 0o022 == 0)
+    let users = [0, rustix::process::getuid().as_raw()];
+    let is_own = |path: &Path| {
+        let found = [symlink_metadata(path), metadata(path)];
+        found.iter().all(|it| it.as_ref().is_ok_and(|it| users.contains(&it.uid())))
+            && metadata(path).is_ok_and(|it| it.mode() & open == 0)
+    };
+    is_own(file) && file.parent().is_some_and(is_own)
 }
 
 #[cfg(not(unix))]
-fn is_own(_path: &Path) -> bool {
-    true
+fn is_own_with_folder(file: &Path, _open: u32) -> bool {
+    file.exists()
 }

@@ -82,7 +82,13 @@ test("the program is the one that init has recorded in the user's state folder, 
         await staged(async (stage) => void (await stage.turn(S)), open)()
         chmodSync(path, mode & 0o755)
       }
-      assert.equal(lines.length, 5)
+      // And so the program itself, or what is there in its place.
+      const folder = join(state, "bin")
+      mkdirSync(folder)
+      writeFileSync(join(folder, "callstack"), "", { mode: 0o755 })
+      chmodSync(folder, 0o777)
+      await staged(async (stage) => void (await stage.turn(S)), () => record(join(folder, "callstack")))()
+      assert.equal(lines.length, 6)
       for (const line of lines) assert.match(line, /"callstack" was not found on the PATH;/)
     } finally {
       delete process.env["XDG_STATE_HOME"]

@@ -3,9 +3,9 @@
  * object a line, and carries out a person's actions.
  */
 import { spawn, type ChildProcess } from "node:child_process"
-import { existsSync, readFileSync, statSync, type Stats } from "node:fs"
+import { lstatSync, readFileSync, statSync, type Stats } from "node:fs"
 import { homedir } from "node:os"
-import { isAbsolute, join } from "node:path"
+import { dirname, isAbsolute, join } from "node:path"
 
 const PROTOCOL = 1
 /** A child that does not answer a request for so long hangs. */
@@ -47,18 +47,18 @@ export type Action = {
 export type Described = { handle: string; text: string; session?: string; actions: Action[] }
 type Timer = ReturnType<typeof setTimeout>
 
-/** The program to start, found as the plugin of the server finds it. */
+/** The recorded program, found as the plugin of the server finds it. */
 function program(): string {
   const said = process.env["XDG_STATE_HOME"] ?? ""
-  const folder = join(isAbsolute(said) ? said : join(homedir(), ".local", "state"), "callstack")
-  const record = join(folder, "binary")
-  // Nobody else, other than root, has made it or may change it.
-  const isOwn = ({ uid, mode }: Stats) => [0, process.getuid?.()].includes(uid) && (mode & 0o022) === 0
-  let recorded = ""
+  const record = join(isAbsolute(said) ? said : join(homedir(), ".local", "state"), "callstack", "binary")
+  const isMine = ({ uid }: Stats) => uid === 0 || uid === process.getuid?.()
+  const isOwn = (path: string, open: number) =>
+    isMine(lstatSync(path)) && isMine(statSync(path)) && (statSync(path).mode & open) === 0
   try {
-    if ([folder, record].every((path) => isOwn(statSync(path)))) recorded = readFileSync(record, "utf8").trimEnd()
+    const recorded = isOwn(dirname(record), 0o022) && isOwn(record, 0o022) ? readFileSync(record, "utf8").trimEnd() : ""
+    if (isAbsolute(recorded) && isOwn(dirname(recorded), 0o002) && isOwn(recorded, 0o002)) return recorded
   } catch {}
-  return process.env["CALLSTACK_BIN"] || (isAbsolute(recorded) && existsSync(recorded) ? recorded : "callstack")
+  return "callstack"
 }
 
 export const reason = (error: unknown) => (error instanceof Error ? error.message : String(error))
@@ -135,7 +135,7 @@ export class BackEnd {
   #start(): void {
     this.#retry = undefined
     if (this.#closed || !this.#watched) return
-    const binary = program()
+    const binary = process.env["CALLSTACK_BIN"] || program()
     try {
       const child = spawn(binary, ["host", "opencode-tui"], {
         cwd: this.#directory,
