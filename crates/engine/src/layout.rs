@@ -156,7 +156,7 @@ pub(crate) fn prepare(folder: &Path) -> Result<(), EngineError> {
         // Git would not see new ones among them.
         drop(include_in_git(folder));
     } else if let Some((project, within)) = place(folder) {
-        callstack_store::exclude_from_git(project, within);
+        callstack_store::exclude_from_git(project, &within);
     }
     Ok(())
 }
@@ -169,13 +169,22 @@ pub(crate) fn is_kept_from_git(folder: &Path) -> bool {
 /// Takes the folder out of what the repository around it ignores, if callstack has entered it there.
 pub(crate) fn include_in_git(folder: &Path) -> io::Result<()> {
     let Some((project, within)) = place(folder) else { return Ok(()) };
-    callstack_store::include_in_git(project, within)
+    callstack_store::include_in_git(project, &within)
 }
 
 /// The project that a folder of the files lies in, and the folder's path in it.
-fn place(folder: &Path) -> Option<(&Path, &str)> {
+fn place(folder: &Path) -> Option<(&Path, String)> {
     let project = folder.parent()?.parent()?;
-    Some((project, folder.strip_prefix(project).ok()?.to_str()?))
+    Some((project, within(project, folder)?.to_str()?.to_owned()))
+}
+
+/// Returns the path of a folder of the files from its project, as git knows it: the folder around it may be a link to
+/// another one of the project.
+pub(crate) fn within(project: &Path, folder: &Path) -> Option<PathBuf> {
+    let around = fs::canonicalize(folder.parent()?)
+        .or_else(|_| fs::canonicalize(project).map(|project| project.join(HOST_FOLDER)));
+    let inside = around.ok()?.strip_prefix(fs::canonicalize(project).ok()?).ok()?.to_path_buf();
+    Some(inside.join(folder.file_name()?))
 }
 
 fn make(folder: &Path) -> io::Result<()> {

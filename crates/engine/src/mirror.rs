@@ -269,13 +269,13 @@ impl Folder {
         identity: Option<&str>,
     ) -> Result<(), EngineError> {
         let folder = self.path(trusted.project());
-        let paths = tracked(trusted, &folder)?;
+        let Tracked { within, paths } = tracked(trusted, &folder)?;
         let Some(first) = paths.first() else { return Ok(()) };
         self.known = None;
-        if paths.iter().any(|path| trusted.project().join(path) == folder.join(layout::IGNORE)) {
+        if paths.contains(&within.join(layout::IGNORE)) {
             remove_from(&folder, identity)?;
         }
-        Err(is_tracked(&folder, first))
+        Err(is_tracked(&within, first))
     }
 
     /// Reads the folder. Files of another store or program are set aside.
@@ -343,15 +343,22 @@ impl Folder {
 /// Refuses the folder of the files if git tracks any in it, other than presets.
 pub(crate) fn check_untracked(trusted: &Trusted) -> Result<(), EngineError> {
     let folder = layout::folder(trusted.project());
-    let paths = tracked(trusted, &folder)?;
-    paths.first().map_or(Ok(()), |first| Err(is_tracked(&folder, first)))
+    let Tracked { within, paths } = tracked(trusted, &folder)?;
+    paths.first().map_or(Ok(()), |first| Err(is_tracked(&within, first)))
+}
+
+/// A folder of the files, from the project on, and the paths in it that git tracks.
+struct Tracked {
+    within: PathBuf,
+    paths: Vec<PathBuf>,
 }
 
 /// Returns the paths in a folder of the files that git tracks, other than presets and a `.gitignore` that keeps git away
 /// from the files.
-fn tracked(trusted: &Trusted, folder: &Path) -> Result<Vec<PathBuf>, EngineError> {
+fn tracked(trusted: &Trusted, folder: &Path) -> Result<Tracked, EngineError> {
     let project = trusted.project();
-    let within = folder.strip_prefix(project).unwrap_or(folder);
+    let within = layout::within(project, folder)
+        .unwrap_or_else(|| folder.strip_prefix(project).unwrap_or(folder).to_path_buf());
     let mut paths = trusted.tracked_in(&within.to_string_lossy(), PATIENCE)?;
     let (presets, ignore) = (within.join(layout::PRESETS), within.join(layout::IGNORE));
     paths.retain(|path| {
@@ -359,19 +366,18 @@ fn tracked(trusted: &Trusted, folder: &Path) -> Result<Vec<PathBuf>, EngineError
             path.starts_with(&presets) || *path == ignore && layout::is_kept_from_git(folder);
         !is_fine
     });
-    Ok(paths)
+    Ok(Tracked { within, paths })
 }
 
-fn is_tracked(folder: &Path, path: &Path) -> EngineError {
+fn is_tracked(within: &Path, path: &Path) -> EngineError {
     let message = format!(
         "git tracks {}, and a commit would take along what is written there",
         path.display()
     );
-    let name = folder.file_name().unwrap_or_default().display();
+    let within = within.display();
     EngineError::new(Kind::Unavailable, message).with_hint(format!(
-        "The files for other programs are not written in {}; frames themselves are safe in the store. `git rm -r \
-         --cached .opencode/{name}` takes it out of the repository; STACK_FILES=off does without these files.",
-        folder.display()
+        "The files for other programs are not written in {within}; frames themselves are safe in the store. `git rm -r \
+         --cached {within}` takes it out of the repository; STACK_FILES=off does without these files.",
     ))
 }
 

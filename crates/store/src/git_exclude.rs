@@ -116,9 +116,16 @@ fn of_file(root: &Path, file: &Path) -> Option<PathBuf> {
         let common = fs::canonicalize(folder.join(common)).ok()?;
         return folder.starts_with(common.join("worktrees")).then_some(common);
     }
-    let above = root.parent()?.ancestors();
-    let modules = above.map(|folder| folder.join(".git/modules")).find(|it| it.is_dir())?;
+    let modules = root.parent()?.ancestors().find_map(modules)?;
     folder.starts_with(fs::canonicalize(modules).ok()?).then_some(folder)
+}
+
+/// The folder in which git keeps the repositories of a work tree's submodules; a further work tree has its own.
+fn modules(root: &Path) -> Option<PathBuf> {
+    let git = root.join(".git");
+    let is_own = git.symlink_metadata().ok()?.is_dir()
+        || of_file(root, &fs::canonicalize(&git).ok()?).is_some();
+    Some(git_folder(root).filter(|_| is_own)?.join("modules")).filter(|it| it.is_dir())
 }
 
 /// The folder in which git keeps the index of a work tree; none if the folder is not the root of one.

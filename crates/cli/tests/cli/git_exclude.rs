@@ -209,8 +209,10 @@ fn git_excludes_stores_of_submodules_and_work_trees() {
     let project = desk.project();
     run(&project, &["commit", "-q", "--allow-empty", "-m", "first"]);
     run(&project, &["submodule", "--quiet", "add", &other.to_string_lossy(), "module"]);
+    run(&project, &["commit", "-q", "-m", "second"]);
     run(&project, &["worktree", "add", "-q", "tree"]);
-    for name in ["module", "tree"] {
+    run(&project.join("tree"), &["submodule", "--quiet", "update", "--init"]);
+    for name in ["module", "tree", "tree/module"] {
         let folder = project.join(name);
         let said = desk.run_in(&folder, &["push", "--here", "real", "-c", "it is there"]);
         assert_eq!(said.code, 0, "{}", said.stderr);
@@ -255,6 +257,27 @@ fn files_that_a_repository_in_the_project_tracks_are_not_written() {
     fs::write(stack.join(".gitignore"), "!*\n").unwrap();
     let seen = run(&["status", "--porcelain", "-uall"]);
     assert!(!seen.contains("?? stack"), "{seen}");
+}
+
+/// The agent's folder is a link to another one of the project, which git knows by its own name.
+#[test]
+fn files_behind_a_link_in_the_project_are_not_written_where_git_tracks_them() {
+    let desk = TestEnv::without_store();
+    let stack = desk.project().join(".agents/stack");
+    fs::create_dir_all(&stack).unwrap();
+    fs::write(stack.join("state.json"), "{}\n").unwrap();
+    symlink(".agents", desk.project().join(".opencode")).unwrap();
+    desk.sealed.git_init().unwrap();
+    desk.ok(&["push", "--here", "confidential", "-c", "it is there"]);
+    assert_eq!(printed(&desk, &["status", "--porcelain", "-uall"]), "");
+    assert!(desk.ok(&["doctor"]).contains("git tracks .agents/stack/state.json"));
+    git(&desk, "rm -rq --cached .agents/stack");
+    fs::remove_dir_all(&stack).unwrap();
+    desk.ok(&["push", "more", "-c", "it is there"]);
+    assert!(fs::read_to_string(stack.join("state.json")).unwrap().contains("confidential"));
+    fs::write(stack.join(".gitignore"), "!*\n").unwrap();
+    let seen = printed(&desk, &["status", "--porcelain", "-uall"]);
+    assert!(!seen.contains("?? .agents/stack"), "{seen}");
 }
 
 /// They are renamed, and the name is not the one that git was told to ignore.
