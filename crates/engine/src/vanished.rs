@@ -130,10 +130,10 @@ fn notice(incident: Incident) -> (LogLine, String) {
             LogLine::new("Store made again"),
             "the store in .callstack had vanished or was overwritten, and was made again; nothing was lost".to_owned(),
         ),
-        Incident::RestoredWithoutLog => (
-            LogLine::new("Store made again without its log"),
-            "the store in .callstack had been deleted, and was made again without its newest changes: their log may be \
-             another program's, and was put aside; `callstack doctor` says where it is"
+        Incident::WithoutLog => (
+            LogLine::new("Store opened without its log"),
+            "files of the store in .callstack had been deleted, and it was opened without its newest changes: their log may \
+             be another program's, and was put aside; `callstack doctor` says where it is"
                 .to_owned(),
         ),
         Incident::Gone => (

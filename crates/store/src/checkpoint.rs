@@ -153,14 +153,14 @@ pub(crate) fn stamp_at_opening(database: &Path, is_fresh: bool) -> io::Result<St
     }
 }
 
-/// Whether a database that nobody has open is as the last checkpoint left it, or one was cut off.
-pub(crate) fn is_as_left(database: &Path) -> bool {
+/// Whether a database that nobody has open is known to be another one than the last checkpoint left.
+pub(crate) fn has_changed(database: &Path) -> bool {
     let note = open_plain(OpenOptions::new().read(true), &path_of(database));
-    match note.map(|mut note| read(&mut note)) {
-        Ok(Noted::Left(stamp)) => Stamp::at(database).is_ok_and(|found| found == stamp),
-        Ok(Noted::Begun) => true,
-        Ok(Noted::Nothing) | Err(_) => false,
-    }
+    let left = match note.map(|mut note| read(&mut note)) {
+        Ok(Noted::Left(stamp)) => Some(stamp),
+        Ok(Noted::Begun | Noted::Nothing) | Err(_) => None,
+    };
+    left.is_some_and(|left| Stamp::at(database).is_ok_and(|found| found != left))
 }
 
 /// Whether a checkpoint explains that a database is not in its known state.

@@ -81,6 +81,8 @@ fn check_once_more(store: &Weak<Store>) {
     check(store);
     if let Some(store) = store.upgrade() {
         store.save();
+        // Where the log is deleted, not every home that uses the store has a link to it.
+        store.write_back();
     }
 }
 

@@ -7,7 +7,7 @@ mod put_back;
 mod remains;
 
 use std::fs::{self, File, OpenOptions};
-use std::io;
+use std::io::{self, BufRead as _, BufReader};
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
@@ -175,7 +175,8 @@ pub(crate) fn part_from_log(path: &Path, trusted: Option<&Trusted>) -> Result<()
     let kept = states.join(KEPT);
     let ([log, index], [kept_log, _]) = (beside(path), beside(&kept));
     let is_another = matches!((id(path), id(&kept)), (Some(found), Some(kept)) if found != kept);
-    if !is_another || id(&log).is_none() || id(&log) != id(&kept_log) {
+    if !is_another || id(&log).is_none() || id(&log) != id(&kept_log) || has_same_bytes(path, &kept)
+    {
         return Ok(());
     }
     let failed = |source| StoreError::Io { path: path.to_path_buf(), source };
@@ -183,6 +184,9 @@ pub(crate) fn part_from_log(path: &Path, trusted: Option<&Trusted>) -> Result<()
         || is_open(path)
         || elsewhere::salts_in_use(&index).map_err(failed)?.is_some()
     {
+        return Ok(());
+    }
+    if !is_open(&kept) && has_same_bytes(path, &kept) {
         return Ok(());
     }
     // One of somebody else will be refused, and go again.
@@ -198,6 +202,24 @@ fn key_alone(path: &Path) -> Option<DatabaseKey> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
     let alone = Connection::open_with_flags(unchanging(path), flags);
     alone.and_then(|alone| DatabaseKey::of(&alone)).ok().flatten()
+}
+
+/// Whether two files hold the same.
+fn has_same_bytes(one: &Path, other: &Path) -> bool {
+    let open = |path| open_plain(OpenOptions::new().read(true), path).map(BufReader::new);
+    let same = || {
+        let (mut one, mut other) = (open(one)?, open(other)?);
+        loop {
+            let (ours, theirs) = (one.fill_buf()?, other.fill_buf()?);
+            let length = ours.len().min(theirs.len());
+            if length == 0 || ours[..length] != theirs[..length] {
+                return Ok::<_, io::Error>(ours.is_empty() && theirs.is_empty());
+            }
+            one.consume(length);
+            other.consume(length);
+        }
+    };
+    same().unwrap_or(false)
 }
 
 /// Deletes a file that need not be there.

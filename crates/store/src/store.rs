@@ -98,12 +98,14 @@ impl Store {
             // Where that fails, nothing is lost.
             drop(kept::remove_remains(&path, trusted, Duration::ZERO));
             kept::part_from_log(&path, trusted)?;
-            kept::put_log_back(&path, trusted)?;
+            if kept::put_log_back(&path, trusted)? {
+                found = Some(Incident::WithoutLog);
+            }
             open_overwritten(&path, trusted, &turns)?;
             let open = connect(&path, trusted)?;
             turns.learn(History::of(&open).map_err(|source| at(&path, source))?);
             if found == Some(Incident::Restored) && logs_put_aside(&path) != logs_aside {
-                found = Some(Incident::RestoredWithoutLog);
+                found = Some(Incident::WithoutLog);
             }
             if let Some(incident) = found {
                 turns.happened(incident);

@@ -50,8 +50,8 @@ struct Current {
 pub enum Incident {
     /// They had vanished, and were made again with all of their content.
     Restored,
-    /// The same, but their write-ahead log was not known to be the store's own, and was put aside.
-    RestoredWithoutLog,
+    /// Some of them had vanished, and their write-ahead log was not known to be the store's own: it was put aside.
+    WithoutLog,
     /// They were deleted before it was opened, and there was nothing to restore them from. An empty store was begun.
     Gone,
     /// An earlier state is in their place. The later one was put aside.

@@ -298,3 +298,50 @@ fn a_database_that_was_copied_over_in_place_is_put_aside_and_not_back() {
         assert!(fs::read(aside).unwrap() == foreign, "it is another one");
     }
 }
+
+/// A program that saves by renaming, or a person who copies the database and moves the copy back.
+#[test]
+fn a_database_that_a_copy_of_itself_replaces_keeps_its_log() {
+    let desk = with_frame();
+    let mut process = Process::start(&desk, None);
+    push_in(&mut process, "newest");
+    process.kill();
+    let copy = desk.sealed.root().join("copy.db");
+    fs::copy(desk.database(), &copy).unwrap();
+    fs::rename(&copy, desk.database()).unwrap();
+    shows(&desk, &["real", "newest"]);
+    assert!(!desk.states().with_file_name("callstack.db-aside-1").exists());
+}
+
+/// Somebody tidies up after a crash: the note of the last checkpoint goes with the log.
+#[test]
+fn a_log_comes_back_where_all_beside_the_database_was_deleted() {
+    let desk = with_frame();
+    let mut process = Process::start(&desk, None);
+    push_in(&mut process, "newest");
+    process.kill();
+    for file in fs::read_dir(desk.project().join(".callstack")).unwrap() {
+        let path = file.unwrap().path();
+        if path.file_name().unwrap().to_string_lossy().starts_with("callstack.db-") {
+            fs::remove_file(path).unwrap();
+        }
+    }
+    push(&desk, "more");
+    shows(&desk, &["real", "newest", "more"]);
+}
+
+/// The start that restores it is killed after it has copied the log.
+#[test]
+fn a_restore_as_a_copy_that_was_cut_off_is_taken_up_again() {
+    let desk = with_frame();
+    fs::hard_link(desk.database(), desk.sealed.root().join("snapshot.db")).unwrap();
+    let mut process = Process::start(&desk, None);
+    push_in(&mut process, "newest");
+    process.kill();
+    let log = desk.database().with_extension("db-wal");
+    let bytes = fs::read(&log).unwrap();
+    delete(&desk, &["db", "db-wal", "db-shm"]);
+    fs::write(&log, bytes).unwrap();
+    push(&desk, "more");
+    shows(&desk, &["real", "newest", "more"]);
+}

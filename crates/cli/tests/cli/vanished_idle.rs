@@ -209,6 +209,9 @@ fn nothing_is_begun_beside_the_log_of_a_database_that_is_gone() {
     let database = host.desk.database();
     let kept = host.desk.project().join("callstack.db.kept");
     fs::rename(&database, &kept).unwrap();
+    for file in ["callstack.db", "callstack.db-wal"] {
+        fs::remove_file(host.desk.states().with_file_name(file)).unwrap();
+    }
     let log = fs::read(database.with_extension("db-wal")).unwrap();
     for command in [&["tree"][..], &["push", "index", "-c", "it is there"], &["doctor"]] {
         let said = host.desk.run(command);

@@ -7,7 +7,9 @@ use std::path::{Path, PathBuf};
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::content::reading;
-use super::{KEPT, alone_with, copy_of, has_other_name, is_open, remove, set_aside};
+use super::{
+    KEPT, alone_with, copy_of, has_other_name, has_same_bytes, is_open, remove, set_aside,
+};
 use crate::checkpoint;
 use crate::connect::{is_log_empty, refuse_any_journal, unchanging, write_back_at_end};
 use crate::error::{StoreError, at};
@@ -149,8 +151,11 @@ pub(crate) fn put_back(path: &Path, trusted: Option<&Trusted>) -> Result<bool, S
     // What a branch has brought beside it would be written into the database.
     refuse_any_journal(path)?;
     trust::check_log(path, Some(trusted))?;
+    let ([log, _], [kept_log, _]) = (beside(path), beside(&kept));
+    // A copy was cut off, or the database alone was deleted.
+    let is_left = way == Return::Copy && !is_log_empty(path) && has_same_bytes(&log, &kept_log);
     // Its log is in use wherever the database is.
-    if way == Return::Copy && !is_log_empty(path) {
+    if way == Return::Copy && !is_log_empty(path) && !is_left {
         return Ok(false);
     }
     if is_open(&kept) && (way == Return::Copy || !is_log_empty(&kept)) {
@@ -162,9 +167,8 @@ pub(crate) fn put_back(path: &Path, trusted: Option<&Trusted>) -> Result<bool, S
         let _held = alone_with(states)?;
         return set_aside(states, &kept).map(|_| false).map_err(failed);
     }
-    let ([log, _], [kept_log, _]) = (beside(path), beside(&kept));
     // The log first: whoever finds the database finds all of it.
-    let has_log = !is_log_empty(&kept) && is_log_empty(path) && !is_open(&kept);
+    let has_log = !is_log_empty(&kept) && (is_log_empty(path) || is_left) && !is_open(&kept);
     if has_log {
         remove(&log).and_then(|()| way.put(&kept_log, &log)).map_err(failed)?;
     }
@@ -172,7 +176,12 @@ pub(crate) fn put_back(path: &Path, trusted: Option<&Trusted>) -> Result<bool, S
         Ok(()) => {}
         // Another process was quicker.
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Ok(false),
-        Err(source) => return Err(failed(source)),
+        Err(source) => {
+            if has_log {
+                remove(&log).map_err(failed)?;
+            }
+            return Err(failed(source));
+        }
     }
     let folder = path.parent().unwrap_or(path);
     File::open(folder).and_then(|folder| folder.sync_all()).map_err(failed)?;
@@ -219,12 +228,13 @@ fn has_key(database: &Path, states: &Path, trusted: &Trusted) -> Result<bool, St
 }
 
 /// Restores the write-ahead log of a database that is at `path`, if it is gone and no process has the database open. A
-/// database that another program has written to since, such as a backup that was copied over it, needs none.
-pub(crate) fn put_log_back(path: &Path, trusted: Option<&Trusted>) -> Result<(), StoreError> {
-    let Some(states) = trusted.and_then(Trusted::states) else { return Ok(()) };
+/// database that another program has written to since, such as a backup that was copied over it, needs none: the log is
+/// put aside then. Returns whether it was.
+pub(crate) fn put_log_back(path: &Path, trusted: Option<&Trusted>) -> Result<bool, StoreError> {
+    let Some(states) = trusted.and_then(Trusted::states) else { return Ok(false) };
     let kept = states.join(KEPT);
     if is_log_empty(&kept) || id(path) != id(&kept) || is_open(path) {
-        return Ok(());
+        return Ok(false);
     }
     let ([log, index], [kept_log, _]) = (beside(path), beside(&kept));
     if id(&log) != id(&kept_log) {
@@ -232,19 +242,22 @@ pub(crate) fn put_log_back(path: &Path, trusted: Option<&Trusted>) -> Result<(),
         trust::check_log(path, trusted)?;
     }
     if !is_log_empty(path) {
-        return Ok(());
+        return Ok(false);
     }
     refuse_any_journal(path)?;
     let failed = |source| StoreError::Io { path: path.to_path_buf(), source };
     remove(&log).and_then(|()| Return::Name.put(&kept_log, &log)).map_err(failed)?;
-    if !checkpoint::is_as_left(path) {
+    if checkpoint::has_changed(path) {
         trust::put_log_aside(path)?;
-        return remove(&kept_log).map_err(failed);
+        return remove(&kept_log).map_err(failed).map(|()| true);
     }
-    without_older_log(path, &kept).map(drop).or_else(|error| {
-        [&log, &index].into_iter().try_for_each(|it| remove(it)).map_err(failed)?;
-        Err(error)
-    })
+    match without_older_log(path, &kept) {
+        Ok(_) => Ok(id(&kept_log).is_none()),
+        Err(error) => {
+            [&log, &index].into_iter().try_for_each(|it| remove(it)).map_err(failed)?;
+            Err(error)
+        }
+    }
 }
 
 /// Puts the log aside that was put beside a database if its old pages would come over newer ones: another home, or
