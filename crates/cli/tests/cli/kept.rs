@@ -355,7 +355,7 @@ fn a_log_comes_back_in_the_place_of_a_foreign_one() {
 /// It is not known to be the store's own: the checkout took the mark beside it away, and the other one is of another log.
 #[test]
 fn a_store_that_comes_back_without_its_log_is_said_to_lack_something() {
-    for (mark, expected) in [(None, "made again\n"), (Some("0"), "made again without its log")] {
+    for (mark, expected) in [(None, "made again\n"), (Some("0"), "opened without its log")] {
         let desk = with_frame();
         let mut process = Process::start(&desk, None);
         push_in(&mut process, "newest");
