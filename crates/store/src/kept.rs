@@ -175,8 +175,7 @@ pub(crate) fn part_from_log(path: &Path, trusted: Option<&Trusted>) -> Result<()
     let kept = states.join(KEPT);
     let ([log, index], [kept_log, _]) = (beside(path), beside(&kept));
     let is_another = matches!((id(path), id(&kept)), (Some(found), Some(kept)) if found != kept);
-    if !is_another || id(&log).is_none() || id(&log) != id(&kept_log) || has_same_bytes(path, &kept)
-    {
+    if !is_another || id(&log).is_none() || id(&log) != id(&kept_log) {
         return Ok(());
     }
     let failed = |source| StoreError::Io { path: path.to_path_buf(), source };
@@ -187,6 +186,7 @@ pub(crate) fn part_from_log(path: &Path, trusted: Option<&Trusted>) -> Result<()
         return Ok(());
     }
     if !is_open(&kept) && has_same_bytes(path, &kept) {
+        // It is a copy of that one.
         return Ok(());
     }
     // One of somebody else will be refused, and go again.
